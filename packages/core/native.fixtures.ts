@@ -129,7 +129,7 @@ export const fixtures: readonly NativeTarget[] = [
     ...fixture,
     sources: ['csrc/fixture/arrow_peer.c'],
     libraries: ['pthread'],
-    imports: names('calloc free pthread_create pthread_join strncpy'),
+    imports: names('calloc free memset pthread_create pthread_join strncpy'),
   },
   {
     name: 'core_fixture_dependency',

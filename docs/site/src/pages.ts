@@ -67,6 +67,7 @@ export const sections: readonly Section[] = [
       guide('runtimes', 'Node.js, Bun and Deno'),
       guide('one-file', 'One file to ship'),
       guide('limits', 'What Tenon does not do'),
+      guide('cookbook/arrow-duckdb', 'DuckDB and Arrow'),
       { source: 'SECURITY.md', address: 'security', title: 'Security' },
     ],
   },

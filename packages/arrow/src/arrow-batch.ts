@@ -4,6 +4,7 @@ import { didYouMean, inspectAsText, type Gate, wrongType } from '@tenon/core/int
 import { ArrowColumn } from './arrow-column.ts'
 import { malformed } from './errors/arrow-error.ts'
 import { ImportLifetime, type ImportedMemory } from './import/import-owner.ts'
+import { closeLater } from './import/passed-batches.ts'
 import type { Node } from './import/read-array.ts'
 
 /**
@@ -75,6 +76,14 @@ export class ArrowBatch {
         hint: 'Close the scope, or import the batch without one.',
       })
     lifetime.close()
+  }
+
+  /**
+   * Closes the batch as soon as no call, hold or consumer of an export uses it: now, or when a later call of this package or the event loop
+   * finds it unused. Ignored if it is closed or has a scope.
+   */
+  closeSoon(): void {
+    if (this.lifetime instanceof ImportLifetime) closeLater(this.lifetime)
   }
 
   /** Closes the batch if it is open and has no scope. @throws {ScopeHeldError} if it is used. */

@@ -13,7 +13,7 @@ import type { ArrowBatch } from './arrow-batch.ts'
 import { ArrowError } from './errors/arrow-error.ts'
 import { canBeMemory, readWords } from './import/native-words.ts'
 import { createStruct, KIND, releaseStruct, type Owned } from './import/owned.ts'
-import { passBatch, sweepPassed } from './import/passed-batches.ts'
+import { sweepPassed } from './import/passed-batches.ts'
 import { batchOf, readOwned } from './import-batch.ts'
 import type { ArrowSchema } from './schema/arrow-schema.ts'
 
@@ -181,10 +181,10 @@ export class ArrowStream extends ManagedLifetime {
     try {
       while ((batch = this.read()) !== undefined) {
         yield batch
-        passBatch(batch)
+        pass(batch)
       }
     } finally {
-      if (batch !== undefined) passBatch(batch)
+      if (batch !== undefined) pass(batch)
       this[Symbol.dispose]()
     }
   }
@@ -195,10 +195,10 @@ export class ArrowStream extends ManagedLifetime {
     try {
       while ((batch = await this.readAsync()) !== undefined) {
         yield batch
-        passBatch(batch)
+        pass(batch)
       }
     } finally {
-      if (batch !== undefined) passBatch(batch)
+      if (batch !== undefined) pass(batch)
       this[Symbol.dispose]()
     }
   }
@@ -207,6 +207,11 @@ export class ArrowStream extends ManagedLifetime {
     const { open } = this.gate
     return `ArrowStream (${open ? 'open' : 'closed'}) of ${String(this.schema)}`
   }
+}
+
+/** Closes a batch that a loop has passed. */
+function pass(batch: ArrowBatch): void {
+  if (!batch.isKept) batch.closeSoon()
 }
 
 function errnoName(status: number): string {

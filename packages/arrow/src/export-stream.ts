@@ -1,5 +1,5 @@
 import { ArgumentError } from '@tenon/core'
-import { addressOf, checkOptions, coreFunctions, keepAlive, LAYOUTS, makeHold, wrongType } from '@tenon/core/internal'
+import { checkOptions, coreFunctions, makeHold, wrongType } from '@tenon/core/internal'
 import { ArrowStreamExport } from './export/arrow-export.ts'
 import type { ExportField } from './export/export-node.ts'
 import { fillArray, fillSchema } from './export/fill-structs.ts'
@@ -66,8 +66,6 @@ function copyField({ name, format, children }: ArrowField): ExportField {
 
 const fieldOf = ({ root }: ArrowSchema): ExportField => copyField(root)
 
-const noArray = new Uint8Array(LAYOUTS.tn_arrow_array_t.size)
-
 /** The batches of an iterable. */
 class IterableSource implements StreamSource {
   readonly #iterator: Iterator<ExportColumns>
@@ -96,13 +94,9 @@ class IterableSource implements StreamSource {
   fillNext(address: number): void {
     const next = this.#first ?? this.#read()
     this.#first = undefined
-    if (next !== undefined) {
-      this.#checkField(next)
-      fillArray(next.node, next.memory, address)
-      return
-    }
-    coreFunctions().tn_memory_copy(address, addressOf(noArray), noArray.length)
-    keepAlive(noArray)
+    if (next === undefined) return
+    this.#checkField(next)
+    fillArray(next.node, next.memory, address)
   }
 
   #read(): Described | undefined {

@@ -1,8 +1,11 @@
 import { gcAllocator } from '@tenon/core'
 import { releaseOf } from './peer.ts'
 
-/** Pages behind the structs and buffers of a test, so that sizes that are wrong by a little lead to memory. */
-const SIZE = 2 ** 25
+/** Structs are in the first half, and buffers in the second: each in a slot that is otherwise zero, so that lengths that are wrong lead to zeros. */
+const SIZE = 2 ** 26
+/** The pointers behind a list: numbers that are wrong by a little are at most as large. */
+const BEHIND = 1024
+const [SLOTS, SLOT, LARGEST] = [SIZE / 2, 2 ** 16, 2 ** 11]
 
 /** Memory in which hostile structs are built, over and over. */
 export class Arena {
@@ -10,10 +13,27 @@ export class Arena {
   readonly view: DataView = this.#segment.view()
   readonly base: bigint = this.#segment.address
   #end = 0
+  #slots = 1
 
   /** Forgets everything. */
   reset(): void {
     this.#end = 0
+    this.#slots = 1
+  }
+
+  /** Memory of zeros. */
+  get zeros(): bigint {
+    return this.address(SLOTS)
+  }
+
+  /** Copies bytes to a slot, and returns its offset. */
+  buffer({ buffer, byteOffset, byteLength }: ArrayBufferView): number {
+    const at = SLOTS + SLOT * this.#slots++
+    if (byteLength > LARGEST || at + SLOT > SIZE) throw new Error('a buffer must fit into its slot')
+    const slot = new Uint8Array(this.view.buffer, this.view.byteOffset + at, LARGEST)
+    slot.fill(0)
+    slot.set(new Uint8Array(buffer, byteOffset, byteLength))
+    return at
   }
 
   /** Takes zeroed bytes, and returns their offset. */
@@ -41,6 +61,13 @@ export class Arena {
     return at
   }
 
+  /** Writes a list of pointers, behind which are many that are null, and returns its address. */
+  list(values: readonly bigint[]): bigint {
+    const at = this.take(8 * (values.length + BEHIND))
+    for (const [i, value] of values.entries()) this.set(at, i, value)
+    return this.address(at)
+  }
+
   set(at: number, index: number, value: bigint | number): void {
     this.view.setBigInt64(at + 8 * index, BigInt.asIntN(64, BigInt(value)), true)
   }
@@ -53,7 +80,7 @@ export interface Built {
 }
 
 const pointers = (arena: Arena, offsets: readonly number[]): bigint =>
-  offsets.length === 0 ? 0n : arena.address(arena.words(offsets.map((offset) => arena.address(offset))))
+  offsets.length === 0 ? 0n : arena.list(offsets.map((offset) => arena.address(offset)))
 
 /** Builds a valid column of a format with `rows` elements, of which every third is null. `sizes` are those of its buffers behind the bitmap. */
 export function build(
@@ -63,12 +90,7 @@ export function build(
   buffers: readonly ArrayBufferView[],
   children: readonly Built[],
 ): Built {
-  const copies = buffers.map((buffer) => {
-    const at = arena.take(buffer.byteLength)
-    const bytes = new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength)
-    for (const [i, byte] of bytes.entries()) arena.view.setUint8(at + i, byte)
-    return at
-  })
+  const copies = buffers.map((buffer) => arena.buffer(buffer))
   return {
     schema: arena.words([
       arena.text(format),

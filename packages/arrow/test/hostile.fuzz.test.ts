@@ -107,10 +107,10 @@ function mutate(
   const pointer = (inside: bigint): bigint =>
     [...wildPointers, inside, inside + BigInt(byte)][value % (wildPointers.length + 2)]!
   const number = numbers[value % numbers.length]!
-  const texts = ['', 'q', '+s', '+w:99999999', 'u', 'l', 'd:', '+ud:0,1', 'w:2147483647', 'vz', '+vl']
+  const texts = ['', 'q', '+s', '+w:99999999', 'u', 'l', 'd:', '+ud:0,1', 'w:99', 'w:2147483648', 'vz', '+vl']
   if (isSchema) {
     const ownPointer = word === 0 ? arena.text(texts[other % texts.length]!) : arena.address(target.schema)
-    const list = arena.address(arena.words([arena.address(target.schema), 0, 0, 0]))
+    const list = arena.list([arena.address(target.schema)])
     if (word === 2) arena.set(at, 2, arena.address(arena.words([number, number])))
     else if (word === 3 || word === 4) arena.set(at, word, number)
     else if (word < 7) arena.set(at, word, pointer(word === 5 ? list : ownPointer))
@@ -119,10 +119,10 @@ function mutate(
   if (word < 5) arena.set(at, word, number)
   else if (word === 5) {
     // The list of buffers has other sizes, and its first words are addresses of the arena.
-    const inside = arena.address(arena.words(Array.from({ length: 4 }, () => pointer(arena.address(0)))))
+    const inside = arena.list(Array.from({ length: 4 }, () => pointer(arena.zeros)))
     arena.set(at, 5, pointer(inside))
   } else if (word < 8) {
-    const list = arena.address(arena.words([arena.address(target.array), 0, 0, 0]))
+    const list = arena.list([arena.address(target.array)])
     arena.set(at, word, pointer(word === 6 ? list : arena.address(target.array)))
   }
 }
@@ -156,7 +156,6 @@ test(
     fc.assert(
       fc.property(shape, fc.array(change, { maxLength: 4 }), (made, changes) => {
         arena.reset()
-        arena.view.setBigInt64(0, 0n, true)
         const all: Built[] = []
         const root = make(made, ROWS, all)
         for (const one of changes) mutate(all, one)

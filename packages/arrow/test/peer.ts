@@ -4,7 +4,8 @@ import { coreLibrary } from '@tenon/core/internal'
 import type { NativeScope } from '@tenon/scope'
 
 /** The producer and consumer in C, which only tests load. */
-const library = NativeLibrary.open(join(dirname(coreLibrary().path), 'libarrow_peer.so'))
+export const peerPath: string = join(dirname(coreLibrary().path), 'libarrow_peer.so')
+const library = NativeLibrary.open(peerPath)
 
 const declare = library.function.bind(library)
 

@@ -2,7 +2,15 @@ import { StringTensor } from '@tenon/tstring'
 import { describe, expect, test } from 'vitest'
 import { ArgumentError, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
 import { NativeScope } from '@tenon/scope'
-import { type ArrowBatch, ArrowError, exportStream, importSchema, importStream, type ExportColumns } from '@tenon/arrow'
+import {
+  type ArrowBatch,
+  ArrowError,
+  exportBatch,
+  exportStream,
+  importSchema,
+  importStream,
+  type ExportColumns,
+} from '@tenon/arrow'
 import { counts, makeBatch, makeStream, peer } from './peer.ts'
 
 const first = (batch: ArrowBatch): unknown => batch.column('x').tensor().toArray()[0]
@@ -51,6 +59,22 @@ describe('an imported stream', () => {
     expect(counts().arrays).toBe(before + 2)
     batches.return()
     expect(counts().arrays).toBe(before + 3)
+  })
+
+  test('closes a batch after the consumer of an export of it has released that', () => {
+    using scope = NativeScope.ofConfined()
+    const before = counts().arrays
+    const stream = importStream(makeStream(scope, 2n))
+    const batch = stream.read()!
+    using exported = exportBatch({ x: batch.column('x').tensor() })
+    peer.takeArray(exported.array)
+    batch.closeSoon()
+    expect([batch.isAlive, peer.sumTaken()]).toEqual([true, 6n])
+    peer.releaseTaken()
+    // This looks for batches that are not used any more.
+    stream.read()!.close()
+    expect([batch.isAlive, counts().arrays]).toEqual([false, before + 2])
+    stream.close()
   })
 
   test('is read on another thread', async () => {
@@ -148,6 +172,8 @@ describe('an exported stream', () => {
       yield { x: tensor('i64', [1], [1n]) }
       throw new RangeError('no more rows: Ω')
     }
+    expect(consume(exportStream(failing()))).toEqual([5, 1n])
+    expect(consume(exportStream([]))).toEqual([5, 0n])
     expect(consume(exportStream(failing()))).toEqual([5, 1n])
     expect(peer.lastError()).toBe('no more rows: Ω')
     using imported = importStream(exportStream(failing()).stream)

@@ -28,7 +28,12 @@ export interface PageBlock extends MarkdownBlock {
 }
 
 /** The pages whose blocks go on from each other. `stories.test.ts` follows them in order. */
-export const stories: readonly string[] = ['docs/authoring.md', 'docs/bind-package.md', 'docs/native-builds.md']
+export const stories: readonly string[] = [
+  'docs/authoring.md',
+  'docs/cookbook/arrow-duckdb.md',
+  'docs/bind-package.md',
+  'docs/native-builds.md',
+]
 
 const generated = new Set(['node_modules', 'dist', 'CHANGELOG.md'])
 

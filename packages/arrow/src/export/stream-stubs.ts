@@ -7,7 +7,7 @@ import { sweepPassed } from '../import/passed-batches.ts'
 export interface StreamSource {
   /** Fills an `ArrowSchema`. */
   fillSchema(address: number): void
-  /** Fills an `ArrowArray`, which stays released at the end of the stream. */
+  /** Fills an `ArrowArray`, which is released, and stays so at the end of the stream. */
   fillNext(address: number): void
 }
 
@@ -24,6 +24,13 @@ export function removeSource(id: number): void {
   sources.delete(id)
 }
 
+/** Makes a struct one that is released. Consumers that do not look at the number of an error then find no struct. */
+function clearStruct(address: number, byteSize: number): void {
+  const zeros = new Uint8Array(byteSize)
+  coreFunctions().tn_memory_copy(address, addressOf(zeros), byteSize)
+  keepAlive(zeros)
+}
+
 /** The functions of all streams that this thread exports. They live as long as the thread, because consumers can call them until its end. */
 interface Stubs {
   readonly getSchema: Stub
@@ -34,8 +41,8 @@ let stubs: Stubs | undefined
 
 export function streamStubs(): Stubs {
   return (stubs ??= {
-    getSchema: stubOf('get_schema', (source, out) => source.fillSchema(out)),
-    getNext: stubOf('get_next', (source, out) => {
+    getSchema: stubOf('get_schema', LAYOUTS.tn_arrow_schema_t.size, (source, out) => source.fillSchema(out)),
+    getNext: stubOf('get_next', LAYOUTS.tn_arrow_array_t.size, (source, out) => {
       sweepPassed()
       source.fillNext(out)
     }),
@@ -45,9 +52,10 @@ export function streamStubs(): Stubs {
 const { EIO } = constants.errno
 const { private_data: PRIVATE } = LAYOUTS.tn_arrow_stream_t.offsets
 
-function stubOf(name: string, fill: (source: StreamSource, out: number) => void): Stub {
+function stubOf(name: string, byteSize: number, fill: (source: StreamSource, out: number) => void): Stub {
   const run = (stream: bigint, out: bigint): number => {
     const address = Number(stream)
+    clearStruct(Number(out), byteSize)
     try {
       const [at] = readWords(address + PRIVATE, 1)
       const source = sources.get(readWords(at!, 1)[0]!)
