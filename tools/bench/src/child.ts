@@ -12,13 +12,17 @@ new ArrayBuffer(8).transfer(0)
 
 const [file, options] = process.argv.slice(2) as [string, string]
 
+const sent: Promise<unknown>[] = []
+
 function report(message: Report): void {
-  process.send!(message)
+  sent.push(new Promise((resolve) => process.send!(message, resolve)))
 }
 
 const { suite } = (await import(pathToFileURL(file).href)) as { suite?: Suite }
 if (suite === undefined) throw new Error(`${file} must export a \`suite\``)
 await runSuite(suite, JSON.parse(options) as SuiteOptions, report)
+// Deno does not send what waits when the channel is closed.
+await Promise.all(sent)
 // The process ends as soon as all reports are sent, even if a row left a timer or a worker running.
 process.once('disconnect', () => process.exit())
 process.disconnect()

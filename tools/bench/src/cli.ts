@@ -29,6 +29,7 @@ async function main(options: CliOptions): Promise<void> {
   const { results, failures, misses } = await runBench({
     files,
     nodes: options.nodes,
+    runtime: options.runtime,
     plan: options.quick ? QUICK_PLAN : FULL_PLAN,
     rows: options.row === undefined ? undefined : [options.row],
     fromSource: options.source,

@@ -4,7 +4,7 @@ export { bars, lines, type Series } from '../../../packages/tenon/src/benchmark/
 export type { Growing, GrowthRow, GrowthSuite } from './growth/suite.ts'
 export { describeMachine, type Machine } from '../../../packages/tenon/src/benchmark/machine.ts'
 export { markdownTable } from './markdown-table.ts'
-export { addonFunction, type AddonKind, KERNELS, ofNodeFfi, PAGES } from './native-peers.ts'
+export { addonFunction, type AddonKind, KERNELS, ofNodeFfi, ofRuntimeFfi, PAGES } from './native-peers.ts'
 export { separateBody } from './separate-body.ts'
 export { drawPlots } from './plots.ts'
 export { noteOf, type Origin } from './report.ts'

@@ -1,3 +1,5 @@
+import type { TestedRuntime } from '@tenon/config/runtimes'
+
 import { shown } from './bench-files.ts'
 import type { Plan } from './measure.ts'
 import { FULL_PLAN } from './plans.ts'
@@ -8,6 +10,8 @@ import { describeMiss, missesOf } from './targets.ts'
 export interface BenchOptions {
   readonly files: readonly string[]
   readonly nodes: readonly string[]
+  /** The runtime behind the paths `nodes`, if it is not Node.js. */
+  readonly runtime?: TestedRuntime | undefined
   readonly plan: Plan
   /** The names of the rows must contain one of these texts; undefined for all rows. */
   readonly rows?: readonly string[] | undefined
@@ -42,7 +46,8 @@ export async function runBench(options: BenchOptions): Promise<BenchOutcome> {
     const samples = new Map<string, RowSamples>()
     const problems = new Set<string>()
     for (let i = 0; i < plan.processes && problems.size === 0; i++) {
-      await runFile(file, { node, plan, fromSource: options.fromSource, ...(rows && { rows }) }, (report) => {
+      const { runtime, fromSource } = options
+      await runFile(file, { node, runtime, plan, fromSource, ...(rows && { rows }) }, (report) => {
         if (report.kind === 'failure') problems.add(`${shown(file)}: ${report.row}: ${report.message}`)
         else if (report.kind === 'warning') progress(`  ${report.message}`)
         else {

@@ -63,10 +63,17 @@ async function measureRow(
     bytes,
     target,
     plot,
-    node: process.versions.node,
+    node: versionOfRuntime(),
     ours: oursNs!,
     peers: Object.fromEntries(Object.keys(peers).map((peer, index) => [peer, others[index]!])),
   }
+}
+
+/** The version of Node.js, or the name and the version of another runtime. */
+function versionOfRuntime(): string {
+  const { bun, deno, node } = process.versions
+  if (bun !== undefined) return `Bun ${bun}`
+  return deno === undefined ? node : `Deno ${deno}`
 }
 
 function checkRow(row: Row, { peers }: Contestants): void {
@@ -87,6 +94,8 @@ function warnOfTwins(
   report: (report: Report) => void,
 ): void {
   const names = ['ours', ...Object.keys(peers)]
+  // The inspectors of other runtimes do not know the places.
+  if (process.versions.bun !== undefined || process.versions.deno !== undefined) return
   const places = sourcePlaces([ours, ...Object.values(peers)])
   for (const [index, place] of places.entries()) {
     const body = `${row.name} (${names[index]})`

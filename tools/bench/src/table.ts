@@ -9,7 +9,7 @@ export function formatTable(results: readonly RowResult[]): string {
   const lines: string[][] = []
   for (const packageName of new Set(results.map((result) => result.package))) {
     const ofPackage = results.filter((result) => result.package === packageName)
-    lines.push([packageName, ...nodes.map((node) => `Node ${node}`)])
+    lines.push([packageName, ...nodes.map((node) => (/^\d/.test(node) ? `Node ${node}` : node))])
     for (const name of new Set(ofPackage.map((result) => result.name))) {
       const byNode = nodes.map((node) => ofPackage.find((result) => result.name === name && result.node === node))
       lines.push([`  ${name}`, ...byNode.map((result) => (result ? formatOurs(result) : '-'))])

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 
+import { findRuntime, testedRuntimes, testedVersion } from '@tenon/config/runtimes'
 import { expect, test } from 'vitest'
 
 function bench(...args: string[]): { status: number | null; stdout: string; stderr: string } {
@@ -58,3 +59,24 @@ test('--help explains every option', () => {
     expect(stdout).toContain(option)
   }
 })
+
+test('--runtime is the name of a runtime, and takes no version of Node.js', () => {
+  expect(bench(...quick, '--runtime', 'node')).toMatchObject({
+    status: 2,
+    stderr: '--runtime must be one of bun, deno, got node\n',
+  })
+  expect(bench(...quick, '--runtime', 'bun', '--node', '24')).toMatchObject({
+    status: 2,
+    stderr: '--runtime cannot be used with --node\n',
+  })
+})
+
+for (const runtime of testedRuntimes) {
+  if (findRuntime(runtime) === undefined) continue
+
+  test(`--runtime ${runtime} measures in that runtime`, { timeout: 60_000 }, () => {
+    const { status, stdout } = bench(...quick, '--row', 'sum a part', '--runtime', runtime)
+    expect(status).toBe(0)
+    expect(stdout).toMatch(new RegExp(`^@tenon/fixture +${runtime} ${testedVersion(runtime)}$`, 'im'))
+  })
+}
