@@ -1,5 +1,6 @@
 /** Describes the calls of this thread in memory that the handlers of fatal signals read. */
 import { channel } from 'node:diagnostics_channel'
+import { fileURLToPath } from 'node:url'
 import { CONSTANTS, LAYOUTS } from '../generated/layouts.ts'
 import { checkStatus, coreFunctions } from '../native/core-library.ts'
 import { shared } from '../native/call/shared.ts'
@@ -75,19 +76,26 @@ function writeText(memory: Buffer, text: string, at: number, capacity: number): 
   return start + memory.write('...', at + start, 3, 'latin1')
 }
 
-/** The directory of the packages in a checkout. In a bundle, the frames of Tenon are among those of the program. */
-function packagesDirectory(): string | undefined {
+/**
+ * The directory of the packages in a checkout, as a URL and as the path that Bun writes. In a bundle, the frames of Tenon are among those of
+ * the program.
+ */
+function packagesDirectory(): string[] {
   try {
     const own = new URL('../', import.meta.url).href.replace(/src\/$/, '')
-    return own.endsWith('/core/') ? new URL('../', own).href : undefined
+    if (!own.endsWith('/core/')) return []
+    const packages = new URL('../', own)
+    return [packages.href, fileURLToPath(packages)]
   } catch {
-    return undefined
+    return []
   }
 }
 
 const PACKAGES = packagesDirectory()
 const PACKAGE = /^(?:core|custom-call|packed-func|tensorflow|scope|nnapi|isolate|tenon)\/(?:src|dist)\//
 const INSTALLED = /\/node_modules\/(?:@tenon\/[\w-]+|tenon)\/(?:src|dist)\//
+/** Events are published through functions of this module. In Bun, their frames are among those of Tenon. */
+const PUBLISHER = '(node:diagnostics_channel:'
 
 /** The length of what each frame begins with. */
 const FRAME_PREFIX = '    at '.length
@@ -106,8 +114,10 @@ function callerStack(): string {
 }
 
 function isOwn(line: string): boolean {
-  const at = PACKAGES === undefined ? -1 : line.indexOf(PACKAGES)
-  return at === -1 ? INSTALLED.test(line) : PACKAGE.test(line.slice(at + PACKAGES!.length))
+  if (line.includes(PUBLISHER)) return true
+  const directory = PACKAGES.find((one) => line.includes(one))
+  if (directory === undefined) return INSTALLED.test(line)
+  return PACKAGE.test(line.slice(line.indexOf(directory) + directory.length))
 }
 
 /**
