@@ -18,6 +18,8 @@ export interface Runtime extends RuntimeInfo {
   readonly comparesRanges: boolean
   /** Whether koffi runs. It needs the libuv of Node.js, and Bun ends the process where libuv is missing. */
   readonly hasKoffi: boolean
+  /** Whether a stream of `node:net` reads from a descriptor that it is given. In Bun, it receives nothing. */
+  readonly readsDescriptors: boolean
   /** Whether `process.hrtime()` is the monotonic clock of the system, which native code reads. */
   readonly hasSystemClock: boolean
   /** Returns the arguments that run a file, with flags of the engine. */
@@ -30,6 +32,7 @@ const asNode = {
   bufferAlignment: 16,
   comparesRanges: true,
   hasKoffi: true,
+  readsDescriptors: true,
   hasSystemClock: process.platform !== 'win32',
   fileArguments: (flags, path) => [...flags, path],
   moduleArguments: (flags, source) => [...flags, '--input-type=module', '--eval', source],
@@ -54,8 +57,16 @@ const engineFlags = (flags: readonly string[]): string[] =>
 function findRuntime(versions: NodeJS.ProcessVersions): Runtime {
   const { bun, deno, electron, node } = versions
   if (bun !== undefined) {
-    const missing = ['makes no buffer larger than 4 GiB', 'does not run koffi']
-    return { ...asNode, name: 'Bun', version: bun, missing, bufferAlignment: 8, hasKoffi: false, hasSystemClock: false }
+    return {
+      ...asNode,
+      name: 'Bun',
+      version: bun,
+      missing: ['makes no buffer larger than 4 GiB', 'does not run koffi', 'does not connect to drivers of models'],
+      bufferAlignment: 8,
+      hasKoffi: false,
+      readsDescriptors: false,
+      hasSystemClock: false,
+    }
   }
   if (deno !== undefined)
     return {

@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
-import { ArgumentError } from '@tenon/core'
-import { checkName, checkOptions, describe } from '@tenon/core/internal'
+import { ArgumentError, UnsupportedError } from '@tenon/core'
+import { checkName, checkOptions, describe, runtime } from '@tenon/core/internal'
 import type { Connection } from './connection.ts'
 import { openConnection } from './open-connection.ts'
 import { PoolsError } from '@tenon/pools'
@@ -49,6 +49,7 @@ export async function spawnDriver(options?: SpawnOptions): Promise<Driver> {
   const known = checkOptions(options, ['command', 'env', 'deadline'])
   const { command = [process.execPath, driverProcess()], env = {}, deadline } = known
   checkMilliseconds(deadline, 'deadline')
+  checkRuntime()
   if (!Array.isArray(command) || command.length === 0 || !command.every((part) => typeof part === 'string'))
     throw new ArgumentError(`command must be a program and its arguments, as strings, got ${describe(command)}`)
   const [file, ...args] = command as [string, ...string[]]
@@ -146,6 +147,7 @@ export async function connectDriver(path: string, options?: ConnectOptions): Pro
   checkName(path, 'path')
   const { deadline, reconnect = false } = checkOptions(options, ['deadline', 'reconnect'])
   checkMilliseconds(deadline, 'deadline')
+  checkRuntime()
   if (typeof reconnect !== 'boolean') throw new ArgumentError(`reconnect must be a boolean, got ${describe(reconnect)}`)
   const connect = (limit: number | undefined): Promise<RemoteBackend> =>
     introduce(openConnection(new Socket(connectTo(path)), reconnect), async () => {}, limit)
@@ -201,4 +203,12 @@ function cannotStart(what: string | URL, cause: unknown): PoolsError {
 
 function driverProcess(): string {
   return createRequire(import.meta.url).resolve('@tenon/nnapi/driver-process')
+}
+
+/** Answers of another process ring a stream over a descriptor. */
+function checkRuntime(): void {
+  if (runtime.readsDescriptors) return
+  throw new UnsupportedError(`${runtime.name} cannot connect to a driver in another process`, {
+    hint: 'Use localDriver() or workerDriver(), or run the program in Node.js.',
+  })
 }
