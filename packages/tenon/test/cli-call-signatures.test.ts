@@ -7,7 +7,7 @@ import { kernelLibrary } from '@tenon/kernels'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readNpy, writeNpy } from '../src/index.ts'
 import { expectRefusal } from './expect-refusal.ts'
-import { runTenon, tenonProgram, type Finished } from './run-tenon.ts'
+import { runTenon, tenonShellCommand, type Finished } from './run-tenon.ts'
 import { runTenonHere } from './run-tenon-here.ts'
 
 const kernels = kernelLibrary('kernels')
@@ -75,14 +75,16 @@ describe('tenon call with a signature', () => {
 
   test('reads an operand from stdin or from a pipe', () => {
     const bash = (script: string): string =>
-      execFileSync('bash', ['-c', script, 'tenon', process.execPath, tenonProgram, kernels], {
+      execFileSync('bash', ['-c', script, 'tenon', kernels], {
         cwd: directory,
         encoding: 'utf8',
       })
-    expect(bash('cat v.npy | "$1" "$2" call "$3" optional_sum --arg -')).toBe('[1. 2. 3.]\n')
-    expect(bash('"$1" "$2" call "$3" optional_sum --arg - --arg w.npy < v.npy')).toBe('[11. 22. 33.]\n')
-    expect(bash('"$1" "$2" call "$3" optional_sum --arg x=<(cat v.npy) --arg bias=w.npy')).toBe('[11. 22. 33.]\n')
-    expect(bash('head -c 20 v.npy | "$1" "$2" call "$3" optional_sum --arg - 2>&1 || true')).toContain(
+    expect(bash(`cat v.npy | ${tenonShellCommand} call "$1" optional_sum --arg -`)).toBe('[1. 2. 3.]\n')
+    expect(bash(`${tenonShellCommand} call "$1" optional_sum --arg - --arg w.npy < v.npy`)).toBe('[11. 22. 33.]\n')
+    expect(bash(`${tenonShellCommand} call "$1" optional_sum --arg x=<(cat v.npy) --arg bias=w.npy`)).toBe(
+      '[11. 22. 33.]\n',
+    )
+    expect(bash(`head -c 20 v.npy | ${tenonShellCommand} call "$1" optional_sum --arg - 2>&1 || true`)).toContain(
       'cannot read stdin: ',
     )
   })

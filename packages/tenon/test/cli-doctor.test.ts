@@ -10,7 +10,7 @@ import { problemsOf, type Problem } from '../src/cli/doctor-problems.ts'
 import { doctorText, sizeText } from '../src/cli/doctor-text.ts'
 import { libcOf } from '../src/cli/system-facts.ts'
 import type { Style } from '../src/cli/terminal.ts'
-import { runTenon, tenonProgram, type Finished } from './run-tenon.ts'
+import { runTenon, tenonCommand, tenonProgram, type Finished } from './run-tenon.ts'
 
 /** Variables of the tests themselves would be findings. */
 const clean = { TENON_DRIVER: undefined, TENON_THREADS: undefined, TENON_EXIT_WAIT: undefined }
@@ -126,7 +126,7 @@ describe('tenon doctor', () => {
 
   if (process.platform !== 'win32') {
     test('a low limit of open descriptors is a warning, and the exit code is 0', () => {
-      const limited = ['-c', 'ulimit -n 200 && exec "$0" "$@"', process.execPath, tenonProgram, 'doctor']
+      const limited = ['-c', 'ulimit -n 200 && exec "$0" "$@"', ...tenonCommand, 'doctor']
       const { status, stdout } = spawnSync('sh', limited, { encoding: 'utf8', env: { ...process.env, ...clean } })
       expect(status).toBe(0)
       expect(stdout).toContain('warning: the process can have only 200 open descriptors')

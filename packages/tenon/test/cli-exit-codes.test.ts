@@ -7,7 +7,7 @@ import { CudaError } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ExitCode, reportFailure } from '../src/cli/failure.ts'
-import { runTenon, tenonProgram } from './run-tenon.ts'
+import { runTenon, tenonShellCommand } from './run-tenon.ts'
 
 let cwd: string
 beforeAll(() => {
@@ -137,7 +137,7 @@ if (process.platform === 'linux')
   test('the shell reports 128 + n for a signal that ends the kernel', () => {
     writeFileSync(join(cwd, 'crash.c'), 'void crash(void *out, const void **in) { *(volatile int *)8 = 1; }\n')
     execFileSync(process.env['CC'] ?? 'cc', ['-shared', '-fPIC', '-o', 'libcrash.so', 'crash.c'], { cwd })
-    const call = `"${process.execPath}" "${tenonProgram}" call libcrash.so crash --abi host --result 'f32[1]'`
+    const call = `${tenonShellCommand} call libcrash.so crash --abi host --result 'f32[1]'`
     const { status } = spawnSync('sh', ['-c', `${call}; exit $?`], { cwd })
     expect(status).toBe(128 + constants.signals.SIGSEGV)
   })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { kernelLibrary } from '@tenon/kernels'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runTenon, tenonProgram, type Finished } from './run-tenon.ts'
+import { runTenon, tenonShellCommand, type Finished } from './run-tenon.ts'
 import { runTenonHere } from './run-tenon-here.ts'
 
 const linux = process.platform === 'linux'
@@ -234,7 +234,7 @@ describe('tenon inspect', () => {
 
   if (linux)
     test('exits with 0 if the reader closes the pipe early', () => {
-      const command = `"${process.execPath}" "${tenonProgram}" inspect "${process.execPath}" --symbols | head -1; exit "\${PIPESTATUS[0]}"`
+      const command = `${tenonShellCommand} inspect "${process.execPath}" --symbols | head -1; exit "\${PIPESTATUS[0]}"`
       const { status, stderr } = spawnSync('bash', ['-c', command], { encoding: 'utf8' })
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     })

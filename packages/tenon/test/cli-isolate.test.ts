@@ -9,7 +9,7 @@ import { readNpy, tensor, writeNpy } from '../src/index.ts'
 import { parseDuration, parseSize } from '../src/cli/units.ts'
 import { UsageError } from '../src/cli/usage-error.ts'
 import { fixture } from './isolation/run-client.ts'
-import { runTenon, tenonProgram, type Finished } from './run-tenon.ts'
+import { runTenon, tenonCommand, type Finished } from './run-tenon.ts'
 import { runTenonHere } from './run-tenon-here.ts'
 
 let cwd: string
@@ -113,7 +113,7 @@ if (process.platform === 'linux') {
       // A shell allows core files, which there must not be.
       const { status, stdout, stderr } = spawnSync(
         'sh',
-        ['-c', 'ulimit -c unlimited; exec "$@"', 'sh', process.execPath, tenonProgram, ...call(fault, ...flags)],
+        ['-c', 'ulimit -c unlimited; exec "$@"', 'sh', ...tenonCommand, ...call(fault, ...flags)],
         { cwd, encoding: 'utf8' },
       )
       // What the C++ runtime prints comes before.

@@ -4,7 +4,9 @@ import { fixture, runClient } from './isolation/run-client.ts'
 import type { CrashReport } from './isolation/crash-client.ts'
 
 const isSoak = process.env['TENON_SOAK'] === '1'
-const [CRASHES, WARMUP] = isSoak ? [10_000, 1000] : [100, 150]
+/** `TENON_CRASHES` replaces the number of crashes of a soak. */
+const CRASHES = isSoak ? Number(process.env['TENON_CRASHES'] || 10_000) : 100
+const WARMUP = isSoak ? 1000 : 150
 
 /** Ten ways to end a process, by their numbers in `csrc/fixture/faulty/faults.h`. */
 const faults = {

@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
 import { markdownBlocks, type MarkdownBlock } from '@tenon/config/markdown'
 import { kernelLibrary } from '@tenon/kernels'
 import { tensor, writeNpy } from '../src/index.ts'
-import { tenonProgram } from './run-tenon.ts'
+import { tenonShellCommand } from './run-tenon.ts'
 
 /** The root of the repository. */
 export const root: string = fileURLToPath(new URL('../../..', import.meta.url))
@@ -114,14 +114,13 @@ export function makeCommands(directory: string): void {
  */
 function commands(): Record<string, string> {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object }
-  const tenon = `"${process.execPath}" "${tenonProgram}"`
   return {
     gcc: `exec ${process.env['CC'] ?? 'cc'} "$@"`,
     npx: `case "$1" in pnpm@12) shift;; esac
 name="$1"
 shift
 case "$name" in
-  tenon) exec ${tenon} "$@";;
+  tenon) exec ${tenonShellCommand} "$@";;
   ${Object.keys(scripts).join('|')}) exit 0;;
 esac
 echo "npx: the test does not know the command $name" >&2

@@ -1,8 +1,18 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { runtime } from '@tenon/core/internal'
 
 /** The built command, as users run it. */
 export const tenonProgram: string = fileURLToPath(new URL('../dist/cli.cjs', import.meta.url))
+
+/** The command line that runs {@link tenonProgram} in this runtime, to which a test adds its arguments. */
+export const tenonCommand: readonly [program: string, ...args: string[]] = [
+  process.execPath,
+  ...runtime.fileArguments([], tenonProgram),
+]
+
+/** The same in the language of shells. */
+export const tenonShellCommand: string = tenonCommand.map((word) => `"${word}"`).join(' ')
 
 export interface Finished {
   readonly code: number | null

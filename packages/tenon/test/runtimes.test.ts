@@ -31,7 +31,10 @@ for (const runtime of testedRuntimes) {
         import { driverInfo } from 'tenon/core'
         console.log(JSON.stringify(driverInfo().runtime))
       `)
-      const missing = runtime === 'bun' ? ['makes no buffer larger than 4 GiB', 'does not run koffi'] : []
+      const missing =
+        runtime === 'bun'
+          ? ['makes no buffer larger than 4 GiB', 'does not run koffi', 'does not connect to drivers of models']
+          : []
       expect(JSON.parse(info)).toEqual({ name: names[runtime], version, missing })
       const command = [...(runtime === 'deno' ? ['run', '--allow-all'] : []), join(cwd, 'dist/cli.cjs'), 'doctor']
       const printed = execFileSync(path, command, { encoding: 'utf8' })
@@ -186,5 +189,82 @@ for (const runtime of testedRuntimes) {
       `)
       expect(answers).toBe('0.186,0.307,0.506 0.186,0.307,0.506')
     })
+
+    test('a driver in another process answers, or is refused where its answers would not arrive', async () => {
+      const opened = await output(`
+        import { spawnDriver } from 'tenon/nnapi'
+        const driver = await spawnDriver().catch(({ name }) => name)
+        console.log(typeof driver === 'string' ? driver : 'opened')
+        await driver.closeAsync?.()
+      `)
+      expect(opened).toBe(runtime === 'bun' ? 'UnsupportedError' : 'opened')
+    })
+
+    /** Returns the kilobytes that each of 16 workers leaves, which run a module, say that they run, and are terminated. */
+    const leftByWorker = async (makeUrl: string): Promise<number> => {
+      const left = await output(`
+        import { once } from 'node:events'
+        import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+        import { tmpdir } from 'node:os'
+        import { join } from 'node:path'
+        import { pathToFileURL } from 'node:url'
+        import { setTimeout } from 'node:timers/promises'
+        import { Worker } from 'node:worker_threads'
+        const url = (${makeUrl})()
+        const resident = async () => {
+          globalThis.gc?.()
+          await setTimeout(100)
+          return Number(/^RssAnon:\\s+(\\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))[1])
+        }
+        let before = 0
+        for (let i = 0; i < 24; i++) {
+          if (i === 8) before = await resident()
+          const worker = new Worker(url)
+          await once(worker, 'message')
+          await worker.terminate()
+        }
+        console.log((await resident() - before) / 16)
+      `)
+      return Number(left)
+    }
+
+    test('a terminated worker that has called native functions leaves no memory', { timeout: 120_000 }, async () => {
+      const left = await leftByWorker(`() => {
+        const [core, scope] = ['tenon/core', 'tenon/scope/linker'].map((name) => import.meta.resolve(name))
+        const source = \`
+          import { parentPort } from 'node:worker_threads'
+          import { gcAllocator } from '\${core}'
+          import { Linker, SymbolLookup } from '\${scope}'
+          const types = { result: 'uint64', parameters: ['pointer'] }
+          const strlen = Linker.downcall(SymbolLookup.ofProcess().get('strlen'), types)
+          const memory = gcAllocator.allocate(64)
+          parentPort.on('message', () => {})
+          strlen.async(memory).then(() => parentPort.postMessage('running'))
+        \`
+        return new URL('data:text/javascript,' + encodeURIComponent(source))
+      }`)
+      expect(left).toBeLessThan(300)
+    })
+
+    if (runtime === 'deno')
+      test(
+        'a worker without Tenon that is terminated during a top-level await leaves the size of its modules',
+        { timeout: 120_000 },
+        async () => {
+          const left = await leftByWorker(`() => {
+          const directory = mkdtempSync(join(tmpdir(), 'tenon-modules-'))
+          process.on('exit', () => rmSync(directory, { recursive: true }))
+          const names = Array.from({ length: 16 }, (_, i) => 'part-' + i + '.mjs')
+          const lines = Array.from({ length: 1000 }, (_, i) => 'export function part' + i + '(a, b) { return a + b * ' + i + ' }')
+          for (const name of names) writeFileSync(join(directory, name), lines.join('\\n') + '// ' + name)
+          const imports = names.map((name) => "import './" + name + "'")
+          const rest = "import { parentPort } from 'node:worker_threads'; parentPort.postMessage(1); await new Promise(() => {})"
+          writeFileSync(join(directory, 'main.mjs'), [...imports, rest].join('\\n'))
+          return pathToFileURL(join(directory, 'main.mjs'))
+        }`)
+          // The modules have 900 KiB.
+          expect(left).toBeGreaterThan(500)
+        },
+      )
   })
 }

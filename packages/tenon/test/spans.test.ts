@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { toJavaScript } from '@tenon/config/example-code'
+import { runtime } from '@tenon/core/internal'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pageBlocks, readerDirectory, runInDirectory } from './reader.ts'
 
@@ -62,8 +63,12 @@ afterAll(() => rmSync(directory, { recursive: true }))
 
 /** Runs statements with the module of the page, and returns their spans in the order of their ends. */
 async function spansOf(statements: string): Promise<PrintedSpan[]> {
-  const program = ['--import', './sdk.js', '--import', './call-spans.js', '--input-type=module', '--eval']
-  const { code, stdout, stderr } = await runInDirectory(directory, process.execPath, [...program, opened + statements])
+  const program = `import './sdk.js'; import './call-spans.js'; ${opened}${statements}`
+  const { code, stdout, stderr } = await runInDirectory(
+    directory,
+    process.execPath,
+    runtime.moduleArguments([], program),
+  )
   expect([code, stderr]).toEqual([0, ''])
   return JSON.parse(stdout) as PrintedSpan[]
 }

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { toJavaScript, withChecks } from '@tenon/config/example-code'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Ended, type PageBlock, pageBlocks, root, runInDirectory, stories } from './reader.ts'
-import { tenonProgram } from './run-tenon.ts'
+import { tenonShellCommand } from './run-tenon.ts'
 
 const importChecks = `import ${JSON.stringify(new URL('fixtures/check-values.js', import.meta.url).href)};`
 const compiler = join(root, 'node_modules/typescript/bin/tsc')
@@ -52,7 +52,7 @@ class Reader {
 program="$1"
 shift
 case "$program" in
-  tenon) exec "${process.execPath}" "${tenonProgram}" "$@";;
+  tenon) exec ${tenonShellCommand} "$@";;
   tsc) exec "${process.execPath}" "${compiler}" "$@";;
 esac
 echo "npx: the test does not know $program" >&2
