@@ -56,7 +56,15 @@ export {
   type NestedArray,
 } from './types/element-types.ts'
 export { tensor, type TensorOptions } from './types/make-tensor.ts'
-export { from } from './types/tensor-from.ts'
+export { from, type FromOptions } from './types/tensor-from.ts'
+export type { ForeignTensor, TensorLike } from './interchange/find.ts'
+export {
+  tensorSymbol,
+  type OfferedStrings,
+  type OfferedTensor,
+  type StringDescription,
+  type TensorDescription,
+} from './interchange/protocol.ts'
 export type { JsonElement } from './types/tensor-json.ts'
 export { Tensor } from './types/tensor.ts'
 export { tensorType, TensorType } from './types/tensor-type.ts'

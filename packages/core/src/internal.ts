@@ -33,7 +33,6 @@ export { readCrash, readModules, type CodeModule, type CrashRecord } from './cra
 export { describeFrame, frameOfFault, locateFrames, placeOfFrame, type NativeFrame } from './crash/native-frames.ts'
 export { copyHint } from './errors/other-copy.ts'
 export { inspect, inspectAsText, inspectCustom } from './errors/inspect.ts'
-export { typedArrayHint } from './errors/typed-array-hint.ts'
 export { filePath } from './errors/file-path.ts'
 export { isRevoked } from './errors/is-revoked.ts'
 export { isPlainObject } from './errors/plain-object.ts'
@@ -178,13 +177,13 @@ export {
   type ArgumentsFor,
   type AttributesInput,
   type AttributesOutput,
+  type OperandFor,
   type OperandsFor,
   type OperandsOf,
   type ParameterTypes,
   type ResultsOf,
   type ReturnFor,
   type TensorsFor,
-  type ValueFor,
   type TypedDictionary,
 } from './signatures/signature-types.ts'
 export {
@@ -200,7 +199,6 @@ export { DEFAULT_STRING_LAYOUT, STRING_LAYOUTS, stringName, stringSize } from '.
 export {
   checkStrings,
   isStringOperand,
-  isStringTensor,
   readStrings,
   stringSegmentOf,
   type StringUse,
@@ -219,13 +217,18 @@ export {
   type ArrowStringOptions,
   type ArrowStrings,
   hasStringClass,
+  isStringTensor,
   loadStringsWith,
   makeStrings,
   requireStringClass,
   stringsOfArrow,
   type StringArgument,
   type StringMemory,
+  type StringSource,
 } from './strings/string-tensor-like.ts'
+export { isForeign } from './interchange/find.ts'
+export { adopt, asTensor } from './interchange/adopt.ts'
+export { offers } from './interchange/offer.ts'
 export { refuseOverlaps } from './types/refuse-overlaps.ts'
 export { stringType } from './types/string-type.ts'
 export { elementCodec, type ElementCodec } from './types/element.ts'

@@ -10,7 +10,7 @@ import {
   type ResultsOf,
   type ReturnFor,
   type TensorsFor,
-  type ValueFor,
+  type OperandFor,
 } from '@tenon/core/internal'
 import type { Attribute } from './attributes/attribute.ts'
 import { DEFAULT_FRAMES } from './call/frames.ts'
@@ -33,10 +33,10 @@ export type ArgumentsFor<
   Last extends readonly unknown[],
 > = Parameters extends readonly [infer First extends ParameterTypes[number], ...infer Rest extends ParameterTypes]
   ? First[1] extends 'remaining'
-    ? readonly [readonly ValueFor<First>[], ...Last] | Last
+    ? readonly [readonly OperandFor<First>[], ...Last] | Last
     : First[1] extends 'optional'
-      ? readonly [ValueFor<First>, ...ArgumentsFor<Rest, Last>] | readonly [undefined, ...Last] | Last
-      : readonly [ValueFor<First>, ...ArgumentsFor<Rest, Last>]
+      ? readonly [OperandFor<First>, ...ArgumentsFor<Rest, Last>] | readonly [undefined, ...Last] | Last
+      : readonly [OperandFor<First>, ...ArgumentsFor<Rest, Last>]
   : Last
 
 /** The attributes, which may be omitted if none is required, and then the options. */

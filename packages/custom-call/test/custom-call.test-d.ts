@@ -1,4 +1,12 @@
-import { parseSignature, type StringTensorLike, type Tensor, type TensorType } from '@tenon/core'
+import {
+  parseSignature,
+  type ForeignTensor,
+  type OfferedStrings,
+  type StringTensorLike,
+  type Tensor,
+  type TensorLike,
+  type TensorType,
+} from '@tenon/core'
 import {
   f32,
   hostCall,
@@ -70,13 +78,21 @@ test('a text knows its operands and results', () => {
   // @ts-expect-error there is one operand too many
   targetCall(normal, handler)(x, x)
   const prepared = target.prepare([x, x], attrs)
-  expectTypeOf(prepared.run).parameter(1).toExtend<readonly [Tensor, Tensor]>()
+  expectTypeOf(prepared.run).parameter(1).toEqualTypeOf<readonly [TensorLike, TensorLike]>()
   expectTypeOf(targetCall(normal, handler).prepare([x]).bind)
     .parameter(0)
-    .toEqualTypeOf<readonly [Tensor]>()
+    .toEqualTypeOf<readonly [TensorLike]>()
+  // Tensors of other libraries are operands and results.
+  const foreign = { data: new Float32Array(2), dims: [2] }
+  expectTypeOf(target(foreign, new Float32Array(2), attrs)).toEqualTypeOf<Both>()
+  prepared.run([foreign, x], [x, foreign])
+  targetCall(normal, handler)(foreign, { into: foreign })
+  // @ts-expect-error text is not a tensor
+  target('x', x, attrs)
 })
 
 test('a text knows which operands and results are strings', () => {
+  type Strings = StringTensorLike | OfferedStrings | ForeignTensor
   const ids = targetCall('(text: string[n], k: s64, more?: string<rfc24>[m]) -> (ids: s32[n, k])', handler)
   expectTypeOf(ids(words, x)).toEqualTypeOf<Tensor>()
   expectTypeOf(ids(words, x, words)).toEqualTypeOf<Tensor>()
@@ -88,7 +104,7 @@ test('a text knows which operands and results are strings', () => {
   // @ts-expect-error an array of JavaScript is not a string tensor
   ids(['a'], x)
   const prepared = ids.prepare([words, x])
-  expectTypeOf(prepared.run).parameter(0).toEqualTypeOf<readonly [StringTensorLike, Tensor, StringTensorLike?]>()
+  expectTypeOf(prepared.run).parameter(0).toEqualTypeOf<readonly [Strings, TensorLike, Strings?]>()
   // @ts-expect-error numbers are not strings
   prepared.run([x, x], [x])
   expectTypeOf(targetCall('(text: string) -> (same: string, n: s64)', handler)(words)).toEqualTypeOf<{

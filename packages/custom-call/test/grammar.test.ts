@@ -238,13 +238,13 @@ describe('a wrong argument is named, with what it was and what to do', () => {
       () => rmsNorm([null as never], { results: [t], attrs: epsilon }),
     ],
     [
-      'operand 0 must be a tensor, got Float32Array(8)',
-      /from\(array\)/,
-      () => rmsNorm([values as never], { results: [t], attrs: epsilon }),
+      'operand 0 must be a tensor, got an array of length 1',
+      /tensor\('f32'/,
+      () => rmsNorm([[values] as never], { results: [t], attrs: epsilon }),
     ],
     [
-      'operand 0 of rms_norm must be a tensor of float32[2, 4], got Float32Array(8)',
-      /from\(array\)/,
+      'operand 0 of rms_norm must be float32[2, 4], got float32[8]',
+      /copy the tensor/,
       () => call.run([values as never], [t]),
     ],
     [

@@ -19,12 +19,15 @@ export {
   TenonError,
   Tensor,
   tensor,
+  tensorSymbol,
   TensorType,
   tensorType,
   UnsupportedError,
   WrongThreadError,
   type DType,
   type NativeAllocator,
+  type TensorDescription,
+  type TensorLike,
   type TensorOptions,
 } from '@tenon/core'
 export {

@@ -48,6 +48,18 @@ describe('operands', () => {
     expect(y.toArray()).toEqual([-4, -2, 0, 2, 4, 6, 8, 10])
   })
 
+  test('of other libraries are taken, also for results and by asynchronous calls', async () => {
+    const saxpy = library.kernel('saxpy')
+    const [x, y] = [Float32Array.of(1, 2), { data: Float32Array.of(10, 20), dims: [2] }]
+    expect(saxpy(x as never, y, { a: 2 }).toArray()).toEqual([12, 24])
+    await saxpy.async(x as never, y, { a: 1 }, { into: y })
+    expect([...y.data]).toEqual([11, 22])
+    const packed = await Library.isolate(fixturePath('faulty_packed'))
+    const echoed = packed.packed('echo')({ data: x, shape: [2], stride: [1], offset: 0 } as never) as Tensor
+    expect(echoed.toArray()).toEqual([1, 2])
+    await packed.closeAsync()
+  })
+
   test('results lie in the memory of the library, in `into`, or in that of the allocator', () => {
     const softmax = library.kernel('softmax')
     expect(softmax(row(4)).segment.lifetime).toBe(library.memory)

@@ -28,7 +28,7 @@ function expectRefused(action: () => unknown, sentence: RegExp, hint: RegExp): v
 
 const x = tensor('f32', [2], [1, 2])
 
-test.each([[[1, 2]], [new Float32Array(2)], [5], [null], [undefined], ['x'], [{ dtype: 'f32', shape: [2] }]])(
+test.each([[[1, 2]], [5], [null], [undefined], ['x'], [{ dtype: 'f32', shape: [2] }]])(
   'writeNpy() and encodeNpy() refuse %j, and no file is created',
   (value) => {
     const path = join(directory, 'w.npy')

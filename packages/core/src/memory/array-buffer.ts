@@ -39,6 +39,8 @@ function getterOf<Of extends object, Name extends keyof Of>(
 const detachedOf = getterOf(ArrayBuffer, 'detached')
 const resizableOf = getterOf(ArrayBuffer, 'resizable')
 const growableOf = getterOf(SharedArrayBuffer, 'growable')
+const lengthOf = getterOf(ArrayBuffer, 'byteLength')
+const sharedLengthOf = getterOf(SharedArrayBuffer, 'byteLength')
 const { transfer } = ArrayBuffer.prototype
 
 export function isDetached(buffer: ArrayBufferLike): boolean {
@@ -51,6 +53,11 @@ export function isDetached(buffer: ArrayBufferLike): boolean {
 /** Whether the memory of a buffer can shrink or grow, so that an address in it may become invalid. */
 export function isResizable(buffer: ArrayBufferLike): boolean {
   return types.isArrayBuffer(buffer) ? resizableOf.call(buffer) : growableOf.call(buffer)
+}
+
+/** The size of a buffer in bytes. */
+export function byteLengthOf(buffer: ArrayBufferLike): number {
+  return types.isArrayBuffer(buffer) ? lengthOf.call(buffer) : sharedLengthOf.call(buffer)
 }
 
 /**

@@ -1,7 +1,11 @@
+/* oxlint-disable typescript/no-unsafe-declaration-merging */
 import { checkSize } from '../errors/check-arguments.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { markCopy } from '../errors/other-copy.ts'
+import { describeMemory, offers, type OfferedMemory } from '../interchange/offer.ts'
+import type { tensorSymbol, TensorDescription } from '../interchange/protocol.ts'
+import { cpu } from '../types/device.ts'
 import { newArrayBuffer } from './array-buffer.ts'
 import { checkEnterable, checkUsable, expose, isPointer, type Block } from './block.ts'
 import { Hold, type Lifetime } from './lifetime.ts'
@@ -42,6 +46,7 @@ export class Segment {
   static {
     inspectAsText(this)
     markCopy(this)
+    offers(this, (segment) => describeMemory(segment, { segment, type: bytesIn(segment), device: cpu }))
   }
 
   toString(): string {
@@ -113,6 +118,19 @@ export class Segment {
     return new Segment(this.block, this.base + offset, size, this.flags)
   }
 }
+
+export interface Segment {
+  /** Offers the bytes to other libraries, as a tensor. @throws {ScopeClosedError} if the memory is closed. */
+  readonly [tensorSymbol]: () => TensorDescription<'uint8'>
+}
+
+const bytesIn = ({ byteSize }: Segment): OfferedMemory['type'] => ({
+  dtype: 'uint8',
+  shape: [byteSize],
+  strides: undefined,
+  packing: 'element',
+  byteSize,
+})
 
 /** @throws {AllocationError} if there is not enough memory. */
 function copyOf({ bytes }: Block, base: number, byteSize: number): DataView {

@@ -1,3 +1,5 @@
+import type { ForeignTensor, TensorLike } from '../interchange/find.ts'
+import type { OfferedStrings } from '../interchange/protocol.ts'
 import type { Segment } from '../memory/segment.ts'
 import type { TypedArray } from '../types/dtype.ts'
 import type { ArrayOf, Canonical, DTypeName, ElementOf, InputOf } from '../types/element-types.ts'
@@ -211,15 +213,15 @@ export type AttributesInput<Text extends string, Typed = never> = Inputs<Attribu
 /** The attributes that a kernel in TypeScript receives. */
 export type AttributesOutput<Text extends string, Typed = never> = Outputs<AttributesOf<Text>, Typed>
 
-/** A tensor for each parameter. Optional ones may be omitted, and the remaining one is any number of tensors. */
+/** A tensor for each parameter, also of another library. Optional ones may be omitted, and the remaining one is any number of tensors. */
 export type TensorsFor<Parameters extends ParameterTypes> = ParameterTypes extends Parameters
-  ? readonly Tensor[]
+  ? readonly TensorLike[]
   : Parameters extends readonly [infer First extends ParameterTypes[number], ...infer Rest extends ParameterTypes]
     ? First[1] extends 'remaining'
-      ? readonly Tensor[]
+      ? readonly TensorLike[]
       : First[1] extends 'optional'
-        ? readonly [Tensor?, ...TensorsFor<Rest>]
-        : readonly [Tensor, ...TensorsFor<Rest>]
+        ? readonly [TensorLike?, ...TensorsFor<Rest>]
+        : readonly [TensorLike, ...TensorsFor<Rest>]
     : readonly []
 
 /** A tensor, or one of strings that can be read and set, for each parameter of a function in TypeScript. */
@@ -239,15 +241,20 @@ export type ValueFor<Parameter extends ParameterTypes[number]> = Parameter[2] ex
   ? StringTensorLike
   : Tensor
 
+/** The operand of a kernel: a tensor, or one of another library. */
+export type OperandFor<Parameter extends ParameterTypes[number]> = Parameter[2] extends 'strings'
+  ? StringTensorLike | OfferedStrings | ForeignTensor
+  : TensorLike
+
 /** A tensor, or one of strings, for each operand of a prepared call. */
 export type OperandsFor<Parameters extends ParameterTypes> = ParameterTypes extends Parameters
-  ? readonly (Tensor | StringTensorLike)[]
+  ? readonly (TensorLike | StringTensorLike)[]
   : Parameters extends readonly [infer First extends ParameterTypes[number], ...infer Rest extends ParameterTypes]
     ? First[1] extends 'remaining'
-      ? readonly ValueFor<First>[]
+      ? readonly OperandFor<First>[]
       : First[1] extends 'optional'
-        ? readonly [ValueFor<First>?, ...OperandsFor<Rest>]
-        : readonly [ValueFor<First>, ...OperandsFor<Rest>]
+        ? readonly [OperandFor<First>?, ...OperandsFor<Rest>]
+        : readonly [OperandFor<First>, ...OperandsFor<Rest>]
     : readonly []
 
 /** The return value of a kernel: the only result, an object of results by name, or `undefined` if there are none. */

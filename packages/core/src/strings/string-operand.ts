@@ -2,6 +2,7 @@ import { isProxy } from 'node:util/types'
 import { wrongType } from '../errors/check-arguments.ts'
 import { AlignmentError, ArgumentError } from '../errors/kinds.ts'
 import { isRevoked } from '../errors/is-revoked.ts'
+import { adopt } from '../interchange/adopt.ts'
 import { gcAllocator } from '../memory/allocators.ts'
 import type { NativeAllocator } from '../memory/native-allocator.ts'
 import { checkEnterable } from '../memory/block.ts'
@@ -16,13 +17,7 @@ import { Tensor } from '../types/tensor.ts'
 import { checkAxisSize, type TensorType } from '../types/tensor-type.ts'
 import { checkOperand, countOf, isPacked, measurePacked, writePacked, type NativeStrings } from './native-strings.ts'
 import { STRING_LAYOUTS, stringSize, type StringLayout } from './string-layout.ts'
-import { knownMemory, type StringMemory, type StringTensorLike } from './string-tensor-like.ts'
-
-/** Whether a value can be read as a tensor of strings. A Proxy cannot. */
-export function isStringTensor(value: unknown): value is StringTensorLike {
-  if (typeof value !== 'object' || value === null || isProxy(value) || value instanceof Tensor) return false
-  return 'layout' in value && 'segment' in value && 'shape' in value
-}
+import { isStringTensor, knownMemory, type StringMemory } from './string-tensor-like.ts'
 
 /** An operand that was read, and its place in messages. */
 interface ReadStrings extends StringMemory {
@@ -137,7 +132,10 @@ function memoryOf(value: unknown, place: string): StringMemory {
   if (typeof value !== 'object' || value === null) refuse(value, place)
   const known = knownMemory(value)
   if (known !== undefined) return known
-  if (!isStringTensor(value)) refuse(value, place)
+  if (!isStringTensor(value)) {
+    const adopted = adopt(value, place)
+    return (adopted instanceof Tensor ? undefined : adopted && knownMemory(adopted)) ?? refuse(value, place)
+  }
   const { layout, shape, segment } = value
   if (!STRING_LAYOUTS.includes(layout))
     throw wrongType(`layout of ${place}`, `one of ${STRING_LAYOUTS.join(', ')}`, layout)

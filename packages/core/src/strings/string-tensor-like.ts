@@ -1,5 +1,7 @@
+import { isProxy } from 'node:util/types'
 import { UnsupportedError } from '../errors/kinds.ts'
 import type { Segment } from '../memory/segment.ts'
+import { Tensor } from '../types/tensor.ts'
 import type { StringLayout } from './string-layout.ts'
 
 /**
@@ -62,6 +64,28 @@ export interface StringClass {
   ofArrow(strings: ArrowStrings, options: ArrowStringOptions): StringArgument
   /** The offsets and the bytes of a tensor of the class, which are not copied if they are in order; undefined for other values. */
   toArrow(value: object): { readonly offsets: Int32Array | BigInt64Array; readonly data: Uint8Array } | undefined
+  /** Makes a tensor of the strings of another library. @throws {ArgumentError | MalformedTensorError} if they are not valid */
+  from(strings: StringSource): StringTensorLike
+}
+
+/** The strings of another library: texts, or UTF-8 in the form of Arrow. The class checks them. */
+export interface StringSource {
+  readonly shape: readonly number[]
+  readonly texts?: readonly unknown[]
+  readonly offsets?: unknown
+  readonly data?: unknown
+  /** The number of strings. */
+  readonly length?: number
+  readonly validity?: unknown
+  readonly validityOffset?: unknown
+  /** Whether the bytes of the strings are copied. */
+  readonly isCopied: boolean
+}
+
+/** Whether a value can be read as a tensor of strings. A Proxy cannot. */
+export function isStringTensor(value: unknown): value is StringTensorLike {
+  if (typeof value !== 'object' || value === null || isProxy(value) || value instanceof Tensor) return false
+  return 'layout' in value && 'segment' in value && 'shape' in value
 }
 
 const classes: StringClass[] = []
@@ -119,4 +143,10 @@ export function requireStringClass(user: string): void {
   throw new UnsupportedError(`the strings of ${user} need the class StringTensor, which is not loaded`, {
     hint: "Write import '@tenon/tstring', or import 'tenon/tstring', before.",
   })
+}
+
+/** Makes a tensor of the strings of another library. @throws {UnsupportedError} if no class is loaded. @throws as {@link StringClass.from} */
+export function makeStringsFrom(strings: StringSource): StringTensorLike {
+  requireStringClass('another library')
+  return classes[0]!.from(strings)
 }

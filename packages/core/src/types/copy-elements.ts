@@ -6,6 +6,8 @@ type Words = Uint8Array | Uint16Array | Uint32Array
 export interface StridedBytes {
   readonly bytes: Uint8Array
   readonly strides: readonly number[]
+  /** The position of the first element, in elements. The default is 0. Negative steps lead to the elements before it. */
+  readonly first?: number
 }
 
 /**
@@ -38,7 +40,7 @@ export function copyElements(
       for (let unit = 0; unit < units; unit++) target[into + unit] = source[at + unit]!
     }
   }
-  copy(0, 0, 0)
+  copy(0, (from.first ?? 0) * units, (to.first ?? 0) * units)
 }
 
 /** The largest word at whose multiples all of these offsets and sizes lie. */

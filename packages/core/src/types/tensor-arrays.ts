@@ -29,7 +29,7 @@ export type ValuesOf<D extends DType> =
   | (D extends `float4_${string}` | `float8_${string}` | 'float16' | 'bfloat16' ? Float32Array : never)
 
 /** The class of a view, and its place in its buffer. */
-interface ViewFacts {
+export interface ViewFacts {
   readonly name: TypedArrayName | 'Float16Array' | 'Uint8ClampedArray' | 'DataView'
   readonly buffer: ArrayBufferLike
   readonly byteOffset: number

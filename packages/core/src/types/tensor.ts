@@ -1,6 +1,8 @@
+/* oxlint-disable typescript/no-unsafe-declaration-merging */
 import { wrongType } from '../errors/check-arguments.ts'
 import { inspectAsText } from '../errors/inspect.ts'
-import { ArgumentError } from '../errors/kinds.ts'
+import { describeMemory, offers } from '../interchange/offer.ts'
+import type { tensorSymbol, TensorDescription } from '../interchange/protocol.ts'
 import { highWord, lowWord } from '../memory/address-words.ts'
 import { newCollected } from '../memory/collected-memory.ts'
 import { checkUsable, type Block } from '../memory/block.ts'
@@ -23,6 +25,7 @@ import { bytesOfArray, viewOver, type Float16ArrayClass, type Float16Values, typ
 import { areEqual, bytesOf, checkWritable, copyBytes, encode, writeBytes } from './tensor-bytes.ts'
 import { byteOffset, elementsIn, forEachOffset, nest, type Elements } from './tensor-elements.ts'
 import { jsonOf, type JsonElement } from './tensor-json.ts'
+import { notOnCpu, notSingle, wrongElements } from './tensor-refusals.ts'
 import { valuesText } from './tensor-text.ts'
 import { rowMajorType, type Packing, type TensorType } from './tensor-type.ts'
 import {
@@ -78,6 +81,7 @@ export class Tensor<out D extends DType = DType> {
 
   static {
     inspectAsText(this)
+    offers(this, (tensor) => describeMemory(tensor, tensor))
   }
 
   /** @internal Whether a value is a tensor, and not a Proxy of one, whose reads run code of the user. */
@@ -135,10 +139,7 @@ export class Tensor<out D extends DType = DType> {
    */
   as<Name extends DTypeName>(dtype: Name): Tensor<Canonical<Name>> {
     if (this.is(dtype)) return this
-    throw new ArgumentError(`the tensor must be ${dtypeInfo(dtype).name}, got ${this.type}`, {
-      hint: 'Make a tensor with elements of this type: tensor(dtype, shape, values).',
-      details: { expected: dtypeInfo(dtype).name, received: this.dtype },
-    })
+    throw wrongElements(this.type, dtypeInfo(dtype).name)
   }
 
   /**
@@ -199,9 +200,7 @@ export class Tensor<out D extends DType = DType> {
   /** Returns the only element. @throws {ArgumentError} if there is not exactly one. @throws as {@link toArray} */
   item(): ElementOf<D> {
     if (this.type.elementCount === 1) return this.#elements().read(0) as ElementOf<D>
-    throw new ArgumentError(`item() takes a tensor with one element, got ${this.type}`, {
-      hint: 'Read one of several elements with at(...index).',
-    })
+    throw notSingle(this.type)
   }
 
   /**
@@ -335,10 +334,7 @@ export class Tensor<out D extends DType = DType> {
     return bytesOf(this.contiguous())
   }
 
-  /**
-   * Views along the first axis. Iterating a scalar throws a `TypeError`: it has no iterator, so code that looks for one does not
-   * take it for a list.
-   */
+  /** Views along the first axis. A scalar has no iterator, so code that looks for one does not take it for a list. */
   get [Symbol.iterator](): () => IterableIterator<Tensor<D>> {
     return (this.shape.length === 0 ? undefined : () => this.#along()) as () => IterableIterator<Tensor<D>>
   }
@@ -389,10 +385,13 @@ export class Tensor<out D extends DType = DType> {
   }
 
   #checkOnCpu(): void {
-    if (this.device.type !== cpu.type) {
-      throw new ArgumentError(`a tensor must be on the CPU to be read, got one on device type ${this.device.type}`)
-    }
+    if (this.device.type !== cpu.type) throw notOnCpu(this.device)
   }
+}
+
+export interface Tensor<out D extends DType = DType> {
+  /** Offers the memory to other libraries. @throws {ScopeClosedError} if it is closed. */
+  readonly [tensorSymbol]: () => TensorDescription<D>
 }
 
 /** A tensor of zeros in new memory of the garbage collector. @throws {AllocationError} */

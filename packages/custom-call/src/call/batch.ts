@@ -1,4 +1,4 @@
-import { ArgumentError, type CallTrace, type StringTensorLike, type TenonError, type Tensor } from '@tenon/core'
+import { ArgumentError, type CallTrace, type StringTensorLike, type TenonError, type TensorLike } from '@tenon/core'
 import {
   CONSTANTS,
   inspectAsText,
@@ -15,7 +15,7 @@ import {
 import { runLater, type RunAsyncOptions } from './run-later.ts'
 import { allocateFrame, type CallFrame } from '../native/call-frame.ts'
 import type { BoundCall } from './bound-call.ts'
-import type { Runnable, Tensors } from './call-target.ts'
+import type { Runnable } from './call-target.ts'
 import { ExposedMemory } from './exposed-memory.ts'
 import { PreparedCall } from './prepared-call.ts'
 import { runHeld } from './run-call.ts'
@@ -23,8 +23,8 @@ import { runHeld } from './run-call.ts'
 /** One call of a batch. A batch can have the same prepared call several times. */
 export interface BatchEntry {
   readonly call: PreparedCall
-  readonly operands: readonly (Tensor | StringTensorLike)[]
-  readonly results: Tensors
+  readonly operands: readonly (TensorLike | StringTensorLike)[]
+  readonly results: readonly TensorLike[]
 }
 
 const { size: BATCH_SIZE, offsets: BATCH } = LAYOUTS.tn_xla_batch_t

@@ -9,7 +9,7 @@ import {
 import { checkEnterable, describe, hex, READ_ONLY, refuseOverlaps, type Gate, type Gated } from '@tenon/core/internal'
 import type { CallFrame } from '../native/call-frame.ts'
 import { placeOf, type CallShape } from '../shape/call-shape.ts'
-import { copyTensors, FIRST_TENSOR, isTensor, refuseTensor } from './operand-list.ts'
+import { copyTensors, FIRST_TENSOR, isTensor, ownTensor, refuseTensor } from './operand-list.ts'
 
 /** A prepared call, as far as its tensors are checked. */
 export interface TensorUser {
@@ -34,6 +34,23 @@ export function fillList(
   const resultCount = shape.types.length - operandCount
   if (operands?.length !== operandCount || results?.length !== resultCount) refuseCounts(shape, operands, results)
   copyTensors(list, operands, operandCount, results, resultCount)
+}
+
+/**
+ * Puts tensors in the place of objects of other libraries in a list. Reading them can run code of the user.
+ *
+ * @returns whether there were some. @throws {ArgumentError} if their memory cannot be used without a copy
+ */
+export function adoptTensors(shape: CallShape, list: Gated[]): boolean {
+  let isChanged = false
+  for (let i = 0; i < shape.types.length; i++) {
+    const given = list[FIRST_TENSOR + i]
+    const tensor = ownTensor(given, placeOf(shape, i))
+    if (tensor === given) continue
+    list[FIRST_TENSOR + i] = tensor as Tensor
+    isChanged = true
+  }
+  return isChanged
 }
 
 /** Whether each aliased result of a list is in the memory of its operand. */

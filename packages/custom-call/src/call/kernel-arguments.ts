@@ -22,7 +22,7 @@ import {
 import { attributesHint, group, hasStrings, prepareHint, withoutTokens, type Grouped } from './kernel-parameters.ts'
 import { readResults } from './kernel-results.ts'
 import { kernelShape, typesInShape, type KernelShape } from './kernel-shape.ts'
-import { FIRST_TENSOR, isTensor, listFor, refuseTensor, typesOf, UNSET } from './operand-list.ts'
+import { FIRST_TENSOR, isTensor, listFor, ownTensor, refuseTensor, typesOf, UNSET } from './operand-list.ts'
 import { ASYNC_OPTIONS } from './run-later.ts'
 import { stringCalls } from './string-calls.ts'
 
@@ -73,24 +73,30 @@ export function kernelArguments<Call extends FrameCall>(
   const optionsAt = hasAttributes ? operandTotal + 1 : operandTotal
   const total = operandTotal + results.length
   const none = results.map(() => undefined)
+  const places = [...operands, ...results].map((one) => `${one.name} of ${name}`)
 
-  /** Whether a call has as many tensors as the signature, and no option but `into`. The options are not read. */
+  /** Whether a call has as many operands as the signature, and no option but `into`. Nothing else is read. */
   const isSimple = (args: readonly unknown[]): boolean => {
     const count = args.length
     if (!isFixed || strings !== undefined || count < operandTotal || count > optionsAt + 1) return false
-    for (let i = 0; i < operandTotal; i++) if (!isTensor(args[i])) return false
     return count <= optionsAt || (isSingle && hasOnlyInto(args[optionsAt]))
   }
 
   /** Reads the arguments of a call. Most are simple, and read without anything that other calls need. */
   const read: KernelForm<Call>['read'] = (args, isAsync) => {
     if (!isSimple(args)) return readAll(args, isAsync)
+    const list = listFor(total)
+    for (let i = 0; i < operandTotal; i++) {
+      const value = args[i]
+      const tensor = isTensor(value) ? value : ownTensor(value, places[i]!)
+      if (!isTensor(tensor)) return readAll(args, isAsync)
+      list[first + i] = tensor
+    }
     // Options are read once.
-    const into = args.length > optionsAt ? (args[optionsAt] as KernelCallOptions).into : undefined
+    const given: unknown = args.length > optionsAt ? (args[optionsAt] as KernelCallOptions).into : undefined
+    const into = given === undefined || isTensor(given) ? given : ownTensor(given, places[operandTotal]!)
     if (into !== undefined && !isTensor(into)) return readAll([...args.slice(0, optionsAt), { into }], isAsync)
     const attributes = reader.read(hasAttributes && args.length > operandTotal ? args[operandTotal] : undefined)
-    const list = listFor(total)
-    for (let i = 0; i < operandTotal; i++) list[first + i] = args[i] as Tensor
     if (into !== undefined) list[first + operandTotal] = into
     return {
       list,
@@ -255,9 +261,10 @@ function typesIn(
 }
 
 function typeIn(value: unknown, ofStrings: boolean, place: string): TensorType {
-  if (isTensor(value)) return value.type
   if (value instanceof TensorType) return value
-  return ofStrings ? readStrings(value, place).type : refuseTensor(value, place, 'a tensor or a type')
+  if (ofStrings) return isTensor(value) ? value.type : readStrings(value, place).type
+  const tensor = ownTensor(value, place)
+  return isTensor(tensor) ? tensor.type : refuseTensor(value, place, 'a tensor or a type')
 }
 
 /** @throws {ArgumentError} because the memory of strings is allocated after a call, and a prepared call takes that of its results. */

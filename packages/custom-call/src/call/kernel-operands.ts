@@ -2,7 +2,7 @@ import type { KernelSignature, Parameter, Tensor } from '@tenon/core'
 import { isStringTensor, parameterText, readStrings, wrongType } from '@tenon/core/internal'
 import { hasStrings, type Grouped } from './kernel-parameters.ts'
 import { kernelShape } from './kernel-shape.ts'
-import { isTensor, MAKE_TENSORS, refuseTensor } from './operand-list.ts'
+import { isTensor, MAKE_TENSORS, ownTensor, refuseTensor } from './operand-list.ts'
 
 /** The operands among the arguments of a call. */
 export interface KernelOperands {
@@ -27,8 +27,8 @@ export function readOperands(
   let next = 0
   for (const parameter of parameters) {
     const { name, kind } = parameter
-    const value = args[next]
     const place = `${name} of ${signature.name}`
+    const value = Array.isArray(args[next]) ? args[next] : ownTensor(args[next], place)
     if (kind === 'remaining' && Array.isArray(value)) {
       groups.push(
         Array.from(value as unknown[], (one, i) => checkOperand(one, parameter, `${name}[${i}] of ${signature.name}`)),
@@ -58,8 +58,9 @@ function isOperand(value: unknown, parameter: Parameter): boolean {
   return hasStrings(parameter) ? isStringTensor(value) : isTensor(value)
 }
 
-function checkOperand(value: unknown, parameter: Parameter, place: string): Tensor {
-  if (hasStrings(parameter)) return readStrings(value, place)
+function checkOperand(given: unknown, parameter: Parameter, place: string): Tensor {
+  if (hasStrings(parameter)) return readStrings(given, place)
+  const value = ownTensor(given, place)
   if (isTensor(value)) return value
   const hint = isStringTensor(value) ? 'Pass numbers, or the bytes of the strings: words.tensor().' : MAKE_TENSORS
   return refuseTensor(value, place, `a tensor of ${parameterText(parameter)}`, hint)

@@ -1,4 +1,10 @@
-import { ArgumentError, type KernelSignature, type NativeAllocator, type Tensor, type TensorType } from '@tenon/core'
+import {
+  ArgumentError,
+  type KernelSignature,
+  type NativeAllocator,
+  type TensorLike,
+  type TensorType,
+} from '@tenon/core'
 import { checkOptions } from '@tenon/core/internal'
 import { ASYNC_OPTIONS, type RunAsyncOptions } from './run-later.ts'
 import type { DeviceStream, LentData } from '../targets/call-resources.ts'
@@ -18,9 +24,9 @@ export interface KernelResources {
 /** The options of a kernel's call. */
 export interface KernelCallOptions {
   /** The tensors that the kernel writes to: the tensor of the only result, or an object of tensors by the names of results. */
-  readonly into?: KernelResults<Tensor>
+  readonly into?: KernelResults<TensorLike>
   /** The types, or tensors, of results that the operands do not determine, in the same form. */
-  readonly results?: KernelResults<Tensor | TensorType>
+  readonly results?: KernelResults<TensorLike | TensorType>
   /** The allocator of results. By default, the garbage collector frees their memory. */
   readonly allocator?: NativeAllocator
   /** The layouts of tensors that are not row-major. Default: those of the signature. */

@@ -1,7 +1,7 @@
 import { ArgumentError, TensorType, type Parameter, type Tensor } from '@tenon/core'
 import { isPlainObject, isRevoked, isStringTensor, parameterText, wrongType } from '@tenon/core/internal'
 import { checkKnownNames, hasStrings, type Grouped } from './kernel-parameters.ts'
-import { isTensor, refuseTensor } from './operand-list.ts'
+import { isTensor, ownTensor, refuseTensor } from './operand-list.ts'
 
 /** The tensor or type of the only result, or those of several results by name. Results with `...` have arrays. */
 export type KernelResults<Value> = Value | { readonly [name: string]: Value | readonly Value[] | undefined }
@@ -46,18 +46,20 @@ function refuseGap(kernel: string, parameters: readonly Parameter[], results: Gr
 function readEach(
   kernel: string,
   parameters: readonly Parameter[],
-  values: unknown,
+  given: unknown,
   option: 'into' | 'results',
 ): Grouped<Tensor | TensorType> {
-  if (values === undefined) return parameters.map(() => undefined)
+  if (given === undefined) return parameters.map(() => undefined)
   const expected = option === 'into' ? 'a tensor' : 'a tensor or a type'
-  const check = (value: unknown, place: string): Tensor | TensorType => {
+  const check = (one: unknown, place: string): Tensor | TensorType => {
+    const value = ownTensor(one, place)
     if (isTensor(value) || (option === 'results' && value instanceof TensorType)) return value
     return refuseTensor(value, place, expected)
   }
   const [first] = parameters
   if (first === undefined) throw new ArgumentError(`${option} must not be given to ${kernel}, which has no results`)
   const place = `${option} of ${kernel}`
+  const values = isNamed(given, parameters) ? given : ownTensor(given, place)
   if (isTensor(values) || (!isRevoked(values) && values instanceof TensorType)) {
     refuseStrings(first, kernel, option)
     if (parameters.length === 1 && first.kind !== 'remaining') return [check(values, `${first.name} of ${kernel}`)]
@@ -78,6 +80,10 @@ function readEach(
     return Array.from(value as unknown[], (one, i) => check(one, `${name}[${i}] of ${kernel}`))
   })
 }
+
+/** Whether a value is an object by the names of results. It is not read as a tensor of another library then. */
+const isNamed = (value: unknown, parameters: readonly Parameter[]): boolean =>
+  isPlainObject(value) && parameters.some(({ name }) => Object.hasOwn(value, name))
 
 /** @throws {ArgumentError} for a result of strings, whose memory is allocated after the call, when their size is known. */
 function refuseStrings(parameter: Parameter, kernel: string, option: string): void {

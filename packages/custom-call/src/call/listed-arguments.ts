@@ -13,6 +13,7 @@ import {
   listFor,
   MAKE_TENSORS,
   MOST_TENSORS,
+  ownTensor,
   refuseTensor,
   typesOf,
 } from './operand-list.ts'
@@ -137,10 +138,11 @@ export function listedArguments<Call extends FrameCall>(
 
 /** Splits the arguments of a kernel into the operands and the options, which are missing only for a kernel without results. */
 function splitArguments(name: string, args: readonly unknown[]): [operands: unknown, options: unknown] {
-  const last = args.findIndex((arg) => !isTensor(arg))
-  const count = last === -1 ? args.length : last
-  if (args.length > count + 1) refuseTensor(args[count], `operand ${count} of ${name}`)
-  return [args.slice(0, count), args[count]]
+  const own = args.map((arg, i) => ownTensor(arg, `operand ${i} of ${name}`))
+  const last = own.findIndex((arg) => !isTensor(arg))
+  const count = last === -1 ? own.length : last
+  if (own.length > count + 1) refuseTensor(own[count], `operand ${count} of ${name}`)
+  return [own.slice(0, count), own[count]]
 }
 
 /** Returns the length of an array, which is read once. @throws {ArgumentError} for another value, or an array that is too long. */
@@ -159,13 +161,17 @@ function completeTensors(
 ): void {
   const firstResult = FIRST_TENSOR + operandCount
   for (let i = FIRST_TENSOR; i < firstResult; i++) {
-    if (!isTensor(list[i])) refuseTensor(list[i], `operand ${i - FIRST_TENSOR}`)
+    if (isTensor(list[i])) continue
+    const place = `operand ${i - FIRST_TENSOR}`
+    list[i] = ownTensor(list[i], place)
+    if (!isTensor(list[i])) refuseTensor(list[i], place)
   }
   for (let i = firstResult; i < list.length; i++) {
-    const spec = list[i]
-    if (isTensor(spec)) continue
-    if (!(spec instanceof TensorType)) refuseTensor(spec, `result ${i - firstResult}`, 'a tensor or a type')
-    list[i] = allocateResult(spec, allocator, alignment)
+    if (isTensor(list[i])) continue
+    const place = `result ${i - firstResult}`
+    const spec = (list[i] = ownTensor(list[i], place))
+    if (spec instanceof TensorType) list[i] = allocateResult(spec, allocator, alignment)
+    else if (!isTensor(spec)) refuseTensor(spec, place, 'a tensor or a type')
   }
 }
 

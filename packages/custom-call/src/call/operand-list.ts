@@ -1,6 +1,6 @@
 import { isProxy } from 'node:util/types'
 import { ArgumentError, Tensor, type TensorType } from '@tenon/core'
-import { globalGate, typedArrayHint, wrongType, type Gated } from '@tenon/core/internal'
+import { adopt, globalGate, wrongType, type Gated } from '@tenon/core/internal'
 
 /** The index of the first tensor in a list of operands, behind the call and its library. */
 export const FIRST_TENSOR = 2
@@ -55,6 +55,14 @@ export function isTensor(value: unknown): value is Tensor {
   return typeof value === 'object' && value !== null && isGenuine(value)
 }
 
+/**
+ * Returns a tensor over the memory of an object of another library, and all other values as they are.
+ *
+ * @throws {ArgumentError} if the memory cannot be used without a copy.
+ */
+export const ownTensor = (value: unknown, place: string): unknown =>
+  isTensor(value) ? value : (adopt(value, place) ?? value)
+
 /** Refuses a value in the place of a tensor. @throws {ArgumentError} */
 export function refuseTensor(
   value: unknown,
@@ -62,7 +70,7 @@ export function refuseTensor(
   expected: string = 'a tensor',
   hint: string = MAKE_TENSORS,
 ): never {
-  if (!isProxy(value)) throw wrongType(place, expected, value, typedArrayHint(value) ?? hint)
+  if (!isProxy(value)) throw wrongType(place, expected, value, hint)
   throw new ArgumentError(`${place} must be ${expected}, got a Proxy`, {
     hint: 'Pass the tensor itself, for example toRaw(x) for a reactive object of Vue.',
     details: { path: place, expected, received: 'a Proxy' },

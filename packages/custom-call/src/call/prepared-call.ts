@@ -1,11 +1,11 @@
-import { ArgumentError, type StringTensorLike, type Tensor, type TensorType } from '@tenon/core'
+import { ArgumentError, type StringTensorLike, type TensorLike, type TensorType } from '@tenon/core'
 import { CONSTANTS, inspectAsText, ManagedLifetime, type Gated } from '@tenon/core/internal'
 import { runLater, traceRun, type LaterRun, type RunAsyncOptions } from './run-later.ts'
 import type { CallFrame } from '../native/call-frame.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { haveAliases, isResizable, withSizes } from '../shape/other-sizes.ts'
 import { BoundCall } from './bound-call.ts'
-import type { CallTarget, Tensors } from './call-target.ts'
+import type { CallTarget } from './call-target.ts'
 import { fillList, type TensorUser } from './check-tensors.ts'
 import { FIRST_TENSOR, listFor } from './operand-list.ts'
 import { BoundStrings, preparedStrings, type PreparedStrings } from './prepared-strings.ts'
@@ -36,8 +36,8 @@ const CLOSING: CallFrame[] = []
  * call.run([x], [y])
  */
 export class PreparedCall<
-  Operands extends readonly (Tensor | StringTensorLike)[] = readonly (Tensor | StringTensorLike)[],
-  Results extends Tensors = Tensors,
+  Operands extends readonly (TensorLike | StringTensorLike)[] = readonly (TensorLike | StringTensorLike)[],
+  Results extends readonly TensorLike[] = readonly TensorLike[],
 > extends ManagedLifetime {
   /** @internal */
   readonly target: CallTarget
@@ -133,7 +133,7 @@ export class PreparedCall<
   }
 
   /** @internal Returns the operands of a run. Reading the arrays can run code of the user. */
-  listOf(operands: readonly (Tensor | StringTensorLike)[], results: Tensors): Gated[] {
+  listOf(operands: readonly unknown[], results: readonly unknown[]): Gated[] {
     const list = listFor(this.shape.types.length)
     fillList(this.shape, list, operands, results)
     list[0] = this

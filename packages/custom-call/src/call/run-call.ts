@@ -22,7 +22,7 @@ import type { CallShape } from '../shape/call-shape.ts'
 import { enterCore } from '../native/enter-core.ts'
 import { guardedRun, type RunFrame } from './guarded-run.ts'
 import type { CallTarget, Runnable } from './call-target.ts'
-import { areAliased, patchEach, type TensorUser } from './check-tensors.ts'
+import { adoptTensors, areAliased, patchEach, type TensorUser } from './check-tensors.ts'
 import { FIRST_TENSOR } from './operand-list.ts'
 
 /** A prepared call, as far as it is run. */
@@ -34,13 +34,13 @@ interface RunnableCall extends TensorUser {
 /** Runs calls on this thread. */
 interface Runs {
   /**
-   * Checks the tensors of a list, behind places for the call and its library, and writes their pointers into a frame. No code of
-   * the user runs. Operands in other layouts are copied into memory of the frame.
+   * Checks the tensors of a list, behind places for the call and its library, and writes their pointers into a frame. Objects of other
+   * libraries are replaced by tensors. No other code of the user runs. Operands in other layouts are copied into memory of the frame.
    *
    * @throws {ArgumentError | ReadOnlyError | AlignmentError | ScopeClosedError} if a tensor cannot be passed, or the call or its
    * library is closed.
    */
-  writePointers(call: TensorUser, frame: CallFrame, list: readonly Gated[]): void
+  writePointers(call: TensorUser, frame: CallFrame, list: Gated[]): void
   /**
    * Runs a call on the tensors of a list, behind places for the call and its library. The frame is not marked as running any more
    * when the run has ended.
@@ -104,6 +104,7 @@ function makeRuns(): Runs {
 
   const writePointers: Runs['writePointers'] = (call, frame, list) => {
     if (patch(call, frame, list)) return
+    if (adoptTensors(call.shape, list) && patch(call, frame, list)) return
     forgetPointers(frame)
     patchEach(call, frame, list)
   }

@@ -1,5 +1,5 @@
 import { ArgumentRangeError, dtypeInfo, ReadOnlyError, Tensor, type DType } from '@tenon/core'
-import { checkEnterable, describe, isStringTensor, typedArrayHint } from '@tenon/core/internal'
+import { adopt, checkEnterable, describe, isStringTensor } from '@tenon/core/internal'
 import { kindOf, PackedFuncTypeError, RecursionError, ValueError } from '../errors/error-kinds.ts'
 import { NativeArray, NativeMap, NativeShape } from '../objects/containers.ts'
 import { NativeObject } from '../objects/native-object.ts'
@@ -124,7 +124,11 @@ class Encoder {
     else if (value instanceof DataType) writer.extension(EXTENSION.dtype, dtypeBytes(value))
     else if (!(value instanceof NativeObject) && isDevice(value)) {
       writer.extension(EXTENSION.device, words(value.type, value.id))
-    } else throw refuse(value, place)
+    } else {
+      const own = adopt(value, place)
+      if (!(own instanceof Tensor)) throw refuse(value, place)
+      this.#tensor(own, place, false)
+    }
   }
 
   #array(values: readonly unknown[], place: string, depth: number): void {
@@ -200,7 +204,7 @@ function refuse(value: unknown, place: string): PackedFuncTypeError {
     'TypeError',
     `${place}: a packed function in another process cannot take ${received}`,
     {
-      hint: typedArrayHint(value) ?? (isStringTensor(value) ? STRINGS_HINT : HINT),
+      hint: isStringTensor(value) ? STRINGS_HINT : HINT,
       details: { path: place, received },
     },
   )

@@ -1,5 +1,5 @@
-import { ReadOnlyError, Tensor } from '@tenon/core'
-import { checkOptions, LAYOUTS, wrongType, wrongValue } from '@tenon/core/internal'
+import { ReadOnlyError, type Tensor, type TensorLike } from '@tenon/core'
+import { asTensor, checkOptions, LAYOUTS, wrongType, wrongValue } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { makeError } from '../errors/error-kinds.ts'
 import { openStack, type Stack } from '../native/stack.ts'
@@ -38,11 +38,11 @@ export interface ToDLPackOptions extends DLPackOptions {
  * const pointer = toDLPack(x)
  * fromDLPack(pointer) // a tensor over the memory of x
  */
-export function toDLPack(tensor: Tensor, options?: ToDLPackOptions): OpaquePointer {
-  if (!(tensor instanceof Tensor)) throw wrongType('tensor', 'a tensor', tensor)
+export function toDLPack(tensor: TensorLike, options?: ToDLPackOptions): OpaquePointer {
+  const own = asTensor(tensor, 'tensor')
   const { versioned = true, copy = false } = checkOptions(options, ['versioned', 'copy'])
   if (typeof copy !== 'boolean') throw wrongType('copy', 'true or false', copy)
-  return managedTensor(copy ? tensor.copy() : tensor, versioned, copy ? COPIED_FLAG : 0)
+  return managedTensor(copy ? own.copy() : own, versioned, copy ? COPIED_FLAG : 0)
 }
 
 /** Creates a managed tensor over the memory of a tensor. @param extra flags beside the one for read-only memory */

@@ -1,4 +1,5 @@
 import { Tensor, type Device } from '@tenon/core'
+import { adopt } from '@tenon/core/internal'
 import { Module } from '../functions/module.ts'
 import { PackedFunc } from '../functions/packed-func.ts'
 import { NativeArray, NativeMap } from '../objects/containers.ts'
@@ -31,6 +32,15 @@ const only =
   <T>(is: Is<T>) =>
   (value: unknown): T | typeof MISMATCH =>
     is(value) ? value : MISMATCH
+
+const isOwnTensor = either(isA(Tensor), either(isA(TensorView), isA(ReadOnlyTensor)))
+
+/** Takes tensors of other libraries as well. */
+function tensorToNative(value: unknown): Tensor | TensorView | ReadOnlyTensor | typeof MISMATCH {
+  if (isOwnTensor(value)) return value
+  const tensor = adopt(value, 'an argument')
+  return tensor instanceof Tensor ? tensor : MISMATCH
+}
 
 const matching = <In extends Argument, Out>(
   name: string,
@@ -130,12 +140,7 @@ export const t: Types = {
   bytes: same('bytes', isA(Uint8Array)),
   dtype: matching('DataType', either(isA(DataType), isString), isA(DataType)),
   device: same('Device', isDevice),
-  tensor: matching(
-    'Tensor',
-    either(isA(Tensor), either(isA(TensorView), isA(ReadOnlyTensor))),
-    isA(Tensor),
-    Form.Tensor,
-  ),
+  tensor: describeType('Tensor', tensorToNative, only(isA(Tensor)), Form.Tensor),
   func: matching('Function', either(isA(PackedFunc), isFunction), isA(PackedFunc)),
   module: same('Module', isA(Module)),
   object: same('Object', isA(NativeObject)),

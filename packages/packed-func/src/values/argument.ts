@@ -1,4 +1,4 @@
-import type { Device, StringTensorLike, Tensor } from '@tenon/core'
+import type { Device, StringTensorLike, Tensor, TensorLike } from '@tenon/core'
 import type { NativeObject } from '../objects/native-object.ts'
 import type { DataType, FloatValue, IntValue, OpaquePointer } from './scalars.ts'
 import type { ReadOnlyTensor, RValue, TensorView } from './wrappers.ts'
@@ -35,6 +35,7 @@ export type Value =
  * | a string, a `Uint8Array` | String, Bytes |
  * | `dataType()`, `device()` | DataType, Device |
  * | a tensor of `@tenon/core` | Tensor; with `readOnly(x)` also one over read-only memory |
+ * | a `TensorLike`: a tensor of another library | Tensor over the same memory; a `Uint8Array` is Bytes |
  * | a `StringTensor` | Tensor of the bytes of a copy; a function in TypeScript gets a `StringTensor` |
  * | an array, a Map | Array, Map |
  * | a function, a `PackedFunc` | Function |
@@ -49,5 +50,6 @@ export type Argument =
   | ReadOnlyTensor
   | RValue
   | PackedCallback
+  | TensorLike
   | readonly Argument[]
   | ReadonlyMap<Argument, Argument>

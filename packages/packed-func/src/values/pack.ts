@@ -1,5 +1,5 @@
 import { ArgumentRangeError, ReadOnlyError, Tensor } from '@tenon/core'
-import { bytesOfStrings, describe, typedArrayHint } from '@tenon/core/internal'
+import { adopt, bytesOfStrings, describe } from '@tenon/core/internal'
 import { putError } from '../errors/crossing.ts'
 import { PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { makeFunction, type Run } from '../functions/callback.ts'
@@ -96,12 +96,17 @@ function packRare(stack: Stack, slot: number, value: object): void {
     stack.set(slot, TypeIndex.DataType, value.code | (value.bits << 8) | (value.lanes << 16), 0)
   else if (value instanceof OpaquePointer) packWide(stack, slot, TypeIndex.OpaquePtr, value.address)
   else if (isDevice(value)) stack.set(slot, TypeIndex.Device, value.type, value.id)
-  else packStrings(stack, slot, value)
+  else packForeign(stack, slot, value)
 }
 
-/** Native code gets a copy of a string tensor, as bytes. @throws {PackedFuncTypeError} for other values */
-function packStrings(stack: Stack, slot: number, value: object): void {
-  const bytes = bytesOfStrings(value)
+/**
+ * Packs a tensor of another library. Native code gets a copy of a string tensor, as bytes.
+ *
+ * @throws {PackedFuncTypeError} for other values. @throws {ArgumentError} if the memory of the tensor cannot be used without a copy
+ */
+function packForeign(stack: Stack, slot: number, value: object): void {
+  const own = adopt(value, 'an argument') ?? value
+  const bytes = own instanceof Tensor ? own : bytesOfStrings(own)
   if (bytes === undefined) throw unsupported(value)
   packTensor(stack, slot, bytes)
 }
@@ -124,7 +129,7 @@ const HINT =
 function unsupported(value: unknown): PackedFuncTypeError {
   const received = describe(value)
   return new PackedFuncTypeError('TypeError', `a packed function cannot take ${received}`, {
-    hint: typedArrayHint(value) ?? HINT,
+    hint: HINT,
     details: { expected: EXPECTED, received },
   })
 }

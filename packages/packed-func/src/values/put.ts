@@ -115,7 +115,10 @@ export function makePut(stack: Stack): Put {
     }
     const native = type.toNative(value)
     if (native === MISMATCH) throw signature.mismatch(index, typeName(value))
-    return any(slot, index, native)
+    // The caller reads the gates of the arguments, so a tensor that was made for one keeps itself.
+    if (native === value || !(native instanceof TensorClass)) return any(slot, index, native)
+    packArgument(stack, slot, index, native)
+    return 0
   }
 
   return { any, takes, typed }

@@ -1,5 +1,5 @@
-import { Tensor } from '@tenon/core'
-import { describe, wrongType, type Gate } from '@tenon/core/internal'
+import type { Tensor, TensorLike } from '@tenon/core'
+import { asTensor, describe, wrongType, type Gate } from '@tenon/core/internal'
 import { own } from '../native/owned.ts'
 import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
@@ -60,9 +60,8 @@ export class TensorView extends Marked<Tensor> {
  *
  * @throws {ArgumentError} if `tensor` is not a tensor.
  */
-export function tensorView(tensor: Tensor): TensorView {
-  if (!(tensor instanceof Tensor)) throw wrongType('tensor', 'a tensor', tensor)
-  return new TensorView(tensor)
+export function tensorView(tensor: TensorLike): TensorView {
+  return new TensorView(asTensor(tensor, 'tensor'))
 }
 
 /** A tensor that a function only reads: made by {@link readOnly}. */
@@ -92,11 +91,11 @@ export class ReadOnlyTensor extends Marked<Tensor | TensorView> {
  * lib.get('add_one')(readOnly(x), y)
  * y.toArray() // [2, 3]
  */
-export function readOnly(tensor: Tensor | TensorView): ReadOnlyTensor {
-  if (!(tensor instanceof Tensor) && !(tensor instanceof TensorView))
-    throw wrongType('tensor', 'a tensor, or the view of one', tensor)
-  return new ReadOnlyTensor(tensor)
+export function readOnly(tensor: TensorLike | TensorView): ReadOnlyTensor {
+  return new ReadOnlyTensor(tensor instanceof TensorView ? tensor : asTensor(tensor, 'tensor', EITHER))
 }
+
+const EITHER = 'a tensor, or the view of one'
 
 /** @throws {PackedFuncTypeError} */
 export function refuseBorrowed(result: unknown): void {

@@ -4,12 +4,14 @@ import {
   cpu,
   type DType,
   Segment,
-  Tensor,
+  type Tensor,
   tensor,
+  type TensorLike,
   UnsupportedError,
 } from '@tenon/core'
 import {
   allocateFrom,
+  asTensor,
   type AllocatingLayout,
   Block,
   checkAlignment,
@@ -215,8 +217,8 @@ export class SharedMemory extends ManagedLifetime implements ValueAllocator {
    * @returns a read-only tensor with the same elements, row-major. Its memory is free when it is collected.
    * @throws {ArgumentError} if the tensor is not on the CPU. @throws as {@link allocate}
    */
-  freeze<D extends DType>(x: Tensor<D>): Tensor<D> {
-    if (!(x instanceof Tensor)) throw wrongType('x', 'a tensor', x)
+  freeze<D extends DType>(source: TensorLike<D>): Tensor<D> {
+    const x = asTensor(source, 'source') as Tensor<D>
     const { block, base, type } = x.isContiguous && x.device.type === cpu.type ? x : x.copy()
     checkUsable(block)
     this.checkOpen()

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
-import { Tensor } from '@tenon/core'
-import { inspectAsText, wrongType } from '@tenon/core/internal'
+import type { Tensor, TensorLike } from '@tenon/core'
+import { asTensor, inspectAsText } from '@tenon/core/internal'
 
 /** A tensor whose memory a kernel may overwrite. {@link donated} makes one. */
 export class Donated {
@@ -25,7 +25,6 @@ inspectAsText(Donated)
  * @example
  * const y = relu(donated(x))
  */
-export function donated(x: Tensor): Donated {
-  if (typeof x === 'object' && x !== null && Tensor.isGenuine(x)) return new Donated(x)
-  throw wrongType('x', 'a tensor', x)
+export function donated(x: TensorLike): Donated {
+  return new Donated(asTensor(x, 'x'))
 }

@@ -1,5 +1,6 @@
 import { AlignmentError, ArgumentError, cpu, tensorType, Tensor } from '@tenon/core'
 import {
+  adopt,
   checkEnterable,
   checkStrings,
   hex,
@@ -7,7 +8,6 @@ import {
   isStringTensor,
   readStrings,
   stringSegmentOf,
-  typedArrayHint,
   wrongType,
   type Gated,
   type StringUse,
@@ -32,9 +32,11 @@ export function readOperand(value: unknown, place: string): Operand {
   const given: unknown = isDonated ? value.tensor : value
   if (typeof given === 'object' && given !== null) {
     if (isGenuine(given)) return { tensor: given, key: plainType(given.type), isDonated }
-    if (isStringTensor(given)) return readStringOperand(given, place)
+    const own = isStringTensor(given) ? given : adopt(given, place)
+    if (own instanceof Tensor) return { tensor: own, key: plainType(own.type), isDonated }
+    if (own !== undefined) return readStringOperand(own, place)
   }
-  throw wrongType(place, 'a tensor or a string tensor', value, typedArrayHint(value) ?? MAKE_TENSORS)
+  throw wrongType(place, 'a tensor or a string tensor', value, MAKE_TENSORS)
 }
 
 const MAKE_TENSORS =

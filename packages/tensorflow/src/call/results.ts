@@ -9,8 +9,10 @@ import {
   type NativeAllocator,
 } from '@tenon/core'
 import {
+  asTensor,
   checkEnterable,
   isPlainObject,
+  isForeign,
   newCollected,
   READ_ONLY,
   refuseOverlaps as refuseOverlapping,
@@ -54,7 +56,8 @@ export function readInto(
 ): (Tensor | undefined)[] {
   if (into === undefined) return types.map(() => undefined)
   const isSingle = outputs.length === 1 && !isTensorList(outputs[0]!)
-  const values = isSingle && !isPlainObject(into) ? { [outputs[0]!.name]: into } : into
+  const isNamed = !isSingle || (isPlainObject(into) && (Object.hasOwn(into, outputs[0]!.name) || !isForeign(into)))
+  const values = isNamed ? into : { [outputs[0]!.name]: into }
   if (!isPlainObject(values)) throw wrongType(`into of ${name}`, 'an object of tensors by name', into)
   const byName: Readonly<Record<string, unknown>> = { ...values }
   for (const key of Object.keys(byName)) {
@@ -71,14 +74,12 @@ export function readInto(
   })
 }
 
-function checkTarget(value: unknown, type: ElementType, place: string): Tensor | undefined {
-  if (value === undefined) return undefined
+function checkTarget(given: unknown, type: ElementType, place: string): Tensor | undefined {
+  if (given === undefined) return undefined
   if (type === STRING) {
     throw new ArgumentError(`${place} has strings, which the call allocates`, { hint: 'Omit the result from into.' })
   }
-  if (typeof value !== 'object' || value === null || !Tensor.isGenuine(value)) {
-    throw wrongType(place, `a tensor of ${type.dtype}`, value)
-  }
+  const value = asTensor(given, place)
   checkEnterable(value.block)
   if (
     value.dtype !== type.dtype ||

@@ -1,23 +1,34 @@
 import { gcAllocator, type StringTensorLike } from '@tenon/core'
 import {
   addStringClass,
+  offers,
   type ArrowStringOptions,
   type ArrowStrings,
   type StringArgument,
   type StringMemory,
+  type StringSource,
 } from '@tenon/core/internal'
 import { segmentsOf } from '../image/image.ts'
 import { hostAbi } from '../layouts/abi.ts'
 import { INT32_MAXIMUM } from '../layouts/layout.ts'
 import { startOf } from '../memory/regions.ts'
+import type { Text } from '../text/encode.ts'
 import { partsOfViews } from './arrow-view.ts'
-import { partsOfArrow, toArrow } from './arrow.ts'
+import { partsOfArrow, toArrow, type OfArrowOptions } from './arrow.ts'
+import { partsFrom } from './from.ts'
+import { offerStrings } from './offer-strings.ts'
+import type { StringElements } from './string-elements.ts'
 import { partsOfSegment } from './of-segment.ts'
 import type { Parts } from './parts.ts'
 import { readShape } from './shape.ts'
 
 /** Announces the class of string tensors to the calls of kernels. @param partsOf returns undefined for a value that is not a tensor. */
-export function announce(partsOf: (value: unknown) => Parts | undefined, make: (parts: Parts) => StringArgument): void {
+export function announce(
+  Class: { readonly prototype: StringElements },
+  partsOf: (value: unknown) => Parts | undefined,
+  make: (parts: Parts) => StringArgument,
+): void {
+  offers(Class, offerStrings)
   addStringClass({
     memoryOf: (value) => {
       const parts = partsOf(value)
@@ -33,6 +44,7 @@ export function announce(partsOf: (value: unknown) => Parts | undefined, make: (
       const isLarge = segmentsOf(image).reduce((sum, { byteSize }) => sum + byteSize, 0) > INT32_MAXIMUM
       return toArrow(image, isLarge, {})
     },
+    from: (strings) => make(partsOfSource(strings)),
   })
 }
 
@@ -62,6 +74,14 @@ function memoryOf({ image, shape, segment }: Parts): StringMemory {
     regions: regions?.segments ?? [],
     isForeign: foreign,
   }
+}
+
+/** The parts of strings of another library. */
+function partsOfSource({ texts, offsets, data, shape, length, isCopied, ...nulls }: StringSource): Parts {
+  if (texts !== undefined) return partsFrom(texts as Iterable<Text>, { shape })
+  const storage = isCopied ? 'packed' : 'arena'
+  const options = { shape, length, storage, ...nulls } as OfArrowOptions
+  return partsOfArrow(data as Uint8Array, offsets as Int32Array, options)
 }
 
 /** The parts of a result of a kernel. @param isShared whether another process can change the memory. */

@@ -1,4 +1,13 @@
-import { ArgumentError, ArgumentRangeError, BoundsError, TenonError, type NestedArray } from '@tenon/core'
+/* oxlint-disable typescript/no-unsafe-declaration-merging */
+import {
+  ArgumentError,
+  ArgumentRangeError,
+  BoundsError,
+  TenonError,
+  type NestedArray,
+  type StringDescription,
+  type tensorSymbol,
+} from '@tenon/core'
 import {
   checkOptions,
   checkSize,
@@ -335,4 +344,9 @@ function indexError(index: unknown, count: number): TenonError {
 function checkSeed(seed: number): number {
   if (typeof seed === 'number' && seed >>> 0 === seed) return seed
   throw argumentError('seed', 'a whole number below 2^32', seed)
+}
+
+export interface StringElements {
+  /** Offers the strings to other libraries in the form of Arrow. Those in another order are copied. @throws {ScopeClosedError} */
+  readonly [tensorSymbol]: () => StringDescription
 }

@@ -71,6 +71,7 @@ export class StringTensor extends StringElements {
   static {
     isTensor = (value): value is StringTensor => typeof value === 'object' && value !== null && #parts in value
     announce(
+      this,
       (value) => (isTensor(value) ? value.#parts : undefined),
       (parts) => new StringTensor(parts),
     )

@@ -3,12 +3,13 @@ import {
   ArgumentError,
   dtypeInfo,
   tensor,
-  Tensor,
+  type Tensor,
+  type TensorLike,
   type DType,
   type NativeAllocator,
   type Segment,
 } from '@tenon/core'
-import { isDetached, wrongType } from '@tenon/core/internal'
+import { asTensor, isDetached, wrongType } from '@tenon/core/internal'
 import { decodeNpyHeader, encodeNpyHeader, type NpyHeader } from './npy-header.ts'
 import { NpyFormatError } from './npy-format-error.ts'
 
@@ -46,7 +47,7 @@ export function decodeNpy(bytes: Uint8Array, allocator?: NativeAllocator): Tenso
  * @throws {ArgumentError} if it is not a tensor, NumPy lacks the element type or has fewer axes, or the tensor is not in CPU memory
  * @throws {ScopeClosedError} if its memory is closed
  */
-export function encodeNpy(source: Tensor): Uint8Array {
+export function encodeNpy(source: TensorLike): Uint8Array {
   return Buffer.concat(encodeParts(source))
 }
 
@@ -54,10 +55,8 @@ export function encodeNpy(source: Tensor): Uint8Array {
  * The header and the elements: column-major if the tensor is fully column-major, and row-major otherwise. The elements are the
  * tensor's own memory if it is row-major or column-major.
  */
-export function encodeParts(source: Tensor): [header: Uint8Array, elements: Uint8Array] {
-  if (!((source as unknown) instanceof Tensor)) {
-    throw wrongType('tensor', 'a Tensor', source, "Make one with tensor('f32', [2], [1, 2]).")
-  }
+export function encodeParts(given: TensorLike): [header: Uint8Array, elements: Uint8Array] {
+  const source = asTensor(given, 'tensor', 'a Tensor', "Make one with tensor('f32', [2], [1, 2]).")
   const { dtype, shape } = source
   if (shape.length > MOST_AXES)
     throw new ArgumentError(`a .npy file must have at most ${MOST_AXES} axes, got a tensor with ${shape.length}`)

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync, writeFileSync } from 'node:fs'
-import { ArgumentError, Tensor, type NativeAllocator } from '@tenon/core'
+import { ArgumentError, Tensor, type NativeAllocator, type TensorLike } from '@tenon/core'
 import { filePath } from '@tenon/core/internal'
 import { encodeParts, readElements } from './npy-array.ts'
 import { NpyFormatError } from './npy-format-error.ts'
@@ -54,7 +54,7 @@ export function readNpy(path: string | URL, allocator?: NativeAllocator): Tensor
  * @example
  * writeNpy('y.npy', tensor('float32', [2, 2], [1, 2, 3, 4]))
  */
-export function writeNpy(path: string | URL, source: Tensor): void {
+export function writeNpy(path: string | URL, source: TensorLike): void {
   if ((path as unknown) instanceof Tensor) {
     throw new ArgumentError('path must be a path or a file: URL, got a tensor', {
       hint: 'Pass the path first: writeNpy(path, tensor).',
