@@ -107,7 +107,8 @@ function mutate(
   const pointer = (inside: bigint): bigint =>
     [...wildPointers, inside, inside + BigInt(byte)][value % (wildPointers.length + 2)]!
   const number = numbers[value % numbers.length]!
-  const texts = ['', 'q', '+s', '+w:99999999', 'u', 'l', 'd:', '+ud:0,1', 'w:99', 'w:2147483648', 'vz', '+vl']
+  // A pointer may lead into the middle of a text, which is then another format. Sizes stay within the arena.
+  const texts = ['', 'q', '+s', '+w:999', 'u', 'l', 'd:', '+ud:0,1', 'w:99', 'w:2147483648', 'vz', '+vl']
   if (isSchema) {
     const ownPointer = word === 0 ? arena.text(texts[other % texts.length]!) : arena.address(target.schema)
     const list = arena.list([arena.address(target.schema)])
