@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { toJavaScript, withChecks } from '@tenon/config/example-code'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
+  isRecipe,
   type PageBlock,
   pageBlocks,
   pages,
@@ -16,7 +17,7 @@ import {
 /** The functions of the checks. Not the flag `--import`, which Deno does not have. */
 const importChecks = `import ${JSON.stringify(new URL('fixtures/check-values.js', import.meta.url).href)};`
 const inLanguage = (...languages: string[]): PageBlock[] =>
-  pageBlocks.filter(({ language, page }) => languages.includes(language) && !stories.includes(page))
+  pageBlocks.filter(({ language, page }) => languages.includes(language) && !stories.includes(page) && !isRecipe(page))
 const scripts = inLanguage('ts')
 const files = scripts.filter(({ attributes }) => attributes['file'] !== undefined)
 const skipped = pageBlocks.filter(({ attributes }) => attributes['no-run'] !== undefined)

@@ -35,6 +35,15 @@ export const stories: readonly string[] = [
   'docs/native-builds.md',
 ]
 
+/** The folder of the pages that need other libraries. `pnpm test:cookbook` installs them, and runs the pages. */
+export const cookbook = 'docs/cookbook'
+
+/** The pages of that folder that need nothing else, which run with all other pages. */
+const plainRecipes: ReadonlySet<string> = new Set([`${cookbook}/arrow-duckdb.md`, `${cookbook}/safetensors.md`])
+
+/** Whether `pnpm test:cookbook` runs a page. */
+export const isRecipe = (page: string): boolean => page.startsWith(`${cookbook}/`) && !plainRecipes.has(page)
+
 const generated = new Set(['node_modules', 'dist', 'CHANGELOG.md'])
 
 /** The pages of the repository: those in its root, in `docs`, and of every package, tool and example. */

@@ -1,0 +1,73 @@
+/**
+ * The command `pnpm test:cookbook [page]`, which installs the libraries of docs/cookbook in that folder, and runs the programs of its pages
+ * with them. A word selects the pages whose names contain it.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { check, report, type Outcome } from '@tenon/config/conformance'
+import { toJavaScript, withChecks } from '@tenon/config/example-code'
+import {
+  cookbook,
+  isRecipe,
+  pageBlocks,
+  readerDirectory,
+  root,
+  runInDirectory,
+  writePageFiles,
+} from '../test/reader.ts'
+
+const folder = join(root, cookbook)
+execFileSync('pnpm', ['install', '--frozen-lockfile'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
+
+/** The names of installed packages, those of scopes with their scope. */
+const installed = readdirSync(join(folder, 'node_modules'))
+  .filter((name) => !name.startsWith('.'))
+  .flatMap((name) =>
+    name.startsWith('@') ? readdirSync(join(folder, 'node_modules', name)).map((one) => `${name}/${one}`) : [name],
+  )
+
+const importChecks = `import ${JSON.stringify(new URL('../test/fixtures/check-values.js', import.meta.url).href)};`
+
+/** Runs the commands and the programs of a page in a directory of its own. */
+async function runPage(page: string): Promise<void> {
+  const directory = readerDirectory()
+  try {
+    for (const name of installed) {
+      const link = join(directory, 'node_modules', name)
+      mkdirSync(dirname(link), { recursive: true })
+      symlinkSync(join(folder, 'node_modules', name), link)
+    }
+    writePageFiles(directory, page)
+    const blocks = pageBlocks.filter((block) => block.page === page)
+    for (const { language, code } of blocks) {
+      if (language === 'sh') await succeed(directory, 'sh', ['-e', '-c', code])
+    }
+    for (const { language, code, attributes, line } of blocks) {
+      if (language !== 'ts') continue
+      const { file } = attributes
+      if (file === undefined) {
+        const program = `${importChecks}${await toJavaScript(withChecks(code))}`
+        writeFileSync(join(directory, `line-${line}.js`), program)
+      } else writeFileSync(join(directory, file), await toJavaScript(code))
+    }
+    for (const { language, attributes, line } of blocks) {
+      if (language === 'ts' && attributes['file'] === undefined)
+        await succeed(directory, process.execPath, [`line-${line}.js`])
+    }
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}
+
+/** @throws {Error} with the output of a program that fails. */
+async function succeed(directory: string, program: string, args: readonly string[]): Promise<void> {
+  const { code, stdout, stderr } = await runInDirectory(directory, program, args)
+  if (code !== 0) throw new Error(`${args.at(-1)} ended with ${code}\n${stdout}${stderr}`)
+}
+
+const word = process.argv[2] ?? ''
+const pages = new Set(pageBlocks.map(({ page }) => page).filter(isRecipe))
+const outcomes: Outcome[] = []
+for (const page of pages) if (page.includes(word)) outcomes.push(await check(page, () => runPage(page)))
+report(outcomes)
