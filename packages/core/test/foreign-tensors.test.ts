@@ -251,15 +251,19 @@ describe('what is outside of the memory or is not memory is refused', () => {
 
   test('each property is read once', () => {
     const reads: string[] = []
-    const spied = (target: object, path: string): object =>
-      new Proxy(target, {
+    const spiedList = (list: readonly number[], path: string): readonly number[] =>
+      new Proxy(list, {
         get(of, key) {
-          if (typeof key === 'string' && key !== 'length') reads.push(`${path}${key}`)
-          const value = Reflect.get(of, key) as unknown
-          return Array.isArray(value) ? spied(value, `${key as string}.`) : value
+          if (typeof key === 'string' && key !== 'length') reads.push(`${path}.${key}`)
+          return Reflect.get(of, key) as unknown
         },
       })
-    take(spied({ data: bytes, shape: [3, 2], stride: [1, 3], offset: 0 }, ''))
+    const spied = {}
+    for (const [key, value] of Object.entries({ data: bytes, shape: [3, 2], stride: [1, 3], offset: 0 })) {
+      const get = (): unknown => (reads.push(key), Array.isArray(value) ? spiedList(value, key) : value)
+      Object.defineProperty(spied, key, { get })
+    }
+    take(spied)
     expect(reads.toSorted()).toEqual([
       'data',
       'offset',

@@ -27,7 +27,8 @@ function watchKernels(): { readonly kernels: Set<object>; readonly forgotten: ()
     return runAsync.call(this, call) as never
   })
   const forget = vi.spyOn(WorkerHost.prototype, 'forget')
-  return { kernels, forgotten: () => forget.mock.calls.length }
+  // Kernels of other tests are forgotten when they are collected.
+  return { kernels, forgotten: () => forget.mock.calls.filter(([kernel]) => kernels.has(kernel)).length }
 }
 
 interface Sizes {

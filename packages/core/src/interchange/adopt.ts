@@ -1,3 +1,4 @@
+import { isProxy } from 'node:util/types'
 import { wrongType } from '../errors/check-arguments.ts'
 import { AlignmentError, ArgumentError } from '../errors/kinds.ts'
 import { gcAllocator } from '../memory/allocators.ts'
@@ -33,10 +34,11 @@ export function adopt(
   place: string,
   options: AdoptOptions = NO_OPTIONS,
 ): Tensor | StringTensorLike | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
+  // Reading a Proxy runs code of the user, and throws if it is revoked.
+  if (typeof value !== 'object' || value === null || isProxy(value)) return undefined
   if (tensorSymbol in value) {
     if (value instanceof Segment) return bytesOf(value)
-    // The own tensors get here as Proxies, or as objects that only have their prototype.
+    // The own tensors get here as objects that only have their prototype.
     if (value instanceof Tensor || isStringTensor(value)) return undefined
   }
   const found = findTensor(value)

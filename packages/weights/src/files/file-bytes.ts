@@ -35,11 +35,8 @@ export class FileBytes {
 }
 
 /** Copies bytes of a mapping. @param target as many bytes, which lie in the segment */
-export function copyOf<Target extends Uint8Array>(
-  { block, base }: Segment,
-  byteOffset: number,
-  target: Target,
-): Target {
+export function copyOf<Target extends Uint8Array>(segment: Segment, byteOffset: number, target: Target): Target {
+  const { block, base } = segment
   checkUsable(block)
   if (target.length === 0) return target
   coreFunctions().tn_memory_copy(addressOf(target), block.address + base + byteOffset, target.length)
