@@ -1,8 +1,15 @@
 import type { DType, StringTensorLike, Tensor } from '@tenon/core'
 import { AlignmentError, ArgumentError, cpu, tensorType, Tensor as CoreTensor, UnsupportedError } from '@tenon/core'
-import { checkOptions, inspectAsText, newTensor, type StringArgument, wrongType } from '@tenon/core/internal'
+import {
+  checkOptions,
+  countZeros,
+  inspectAsText,
+  newTensor,
+  type StringArgument,
+  unpackBits,
+  wrongType,
+} from '@tenon/core/internal'
 import { malformed } from './errors/arrow-error.ts'
-import { countZeros, unpackBits } from './import/bits.ts'
 import type { ImportedMemory } from './import/import-owner.ts'
 import type { Node } from './import/read-array.ts'
 import { bitmapOf, offsetsOf, stringsOf } from './import/text-column.ts'
@@ -213,7 +220,7 @@ interface Elements {
   readonly width: number
 }
 
-/** Where the elements of a tensor are. Undefined if the type has none. */
+/** The place of the elements of a tensor. Undefined if the type has no elements. */
 function elementsOf({ field: { layout }, buffers, offset, length, children }: Node): Elements | undefined {
   if (layout.kind === 'number') {
     const { dtype, width } = layout

@@ -1,7 +1,14 @@
 import { isUtf8 } from 'node:buffer'
 import { ArgumentError, type DType, type StringTensorLike, Tensor, UnsupportedError } from '@tenon/core'
-import { arrowOfStrings, checkOptions, DEVICE_MEMORY, isPlainObject, wrongType, wrongValue } from '@tenon/core/internal'
-import { countZeros, packBits } from '../import/bits.ts'
+import {
+  arrowOfStrings,
+  checkOptions,
+  countZeros,
+  DEVICE_MEMORY,
+  isPlainObject,
+  wrongType,
+  wrongValue,
+} from '@tenon/core/internal'
 import { parseFormat } from '../schema/format.ts'
 import type { ExportedMemory } from './exported-memory.ts'
 
@@ -19,14 +26,14 @@ export type ExportColumn =
       readonly format?: string | undefined
     }
 
-/** What a schema says about a column. */
+/** The contents of an `ArrowSchema` for a column. */
 export interface ExportField {
   readonly name: string
   readonly format: string
   readonly children: readonly ExportField[]
 }
 
-/** What an array says about a column. */
+/** The contents of an `ArrowArray` for a column. */
 export interface ExportNode {
   readonly length: number
   readonly nullCount: number
@@ -134,7 +141,9 @@ function checkFormat(format: string | undefined, dtype: DType, path: string): vo
 
 function bitsOf(tensor: Tensor): Uint8Array {
   const bits = new Uint8Array(Math.ceil(tensor.type.elementCount / 8))
-  packBits(tensor.view() as Uint8Array, bits)
+  ;(tensor.view() as Uint8Array).forEach((byte, i) => {
+    if (byte !== 0) bits[i >>> 3]! |= 1 << (i & 7)
+  })
   return bits
 }
 

@@ -9,6 +9,7 @@ import { bytesOf } from '../types/tensor-bytes.ts'
 import { rowMajorStrides, typeOf } from '../types/tensor-type.ts'
 import { newTensor, Tensor } from '../types/tensor.ts'
 import { checkUsable } from '../memory/block.ts'
+import { isSet, unpackBits } from './bitmap.ts'
 import type { FoundMemory } from './found-memory.ts'
 import { readOffset, readShape, type FoundLayout } from './found-layout.ts'
 import type { FoundMore, FoundNumbers } from './found.ts'
@@ -38,8 +39,7 @@ export function copyOfBits(found: FoundNumbers, { block, start, byteSize }: Foun
   }
   const copy = newTensor(type)
   checkUsable(block)
-  const [from, to] = [block.bytes, bytesOf(copy)]
-  for (let i = 0, at = offset; i < count; i++, at++) to[i] = (from[start + (at >>> 3)]! >> (at & 7)) & 1
+  unpackBits(block.bytes.subarray(start), offset, bytesOf(copy))
   return copy
 }
 
@@ -81,7 +81,7 @@ export function validityOf(
   if (!isUint8Array(validity) || validity.byteLength * 8 < offset + count) {
     throw wrongType(`the validity of ${place}, ${kind},`, `a Uint8Array with ${offset + count} bits`, validity)
   }
-  const isValid: IsValid = (i) => ((validity[Math.floor((offset + i) / 8)]! >> ((offset + i) % 8)) & 1) === 1
+  const isValid: IsValid = (i) => isSet(validity, offset + i)
   for (let i = 0; i < count; i++) {
     if (isValid(i)) continue
     if (nulls === undefined) refuseNull(i, kind, place, call)

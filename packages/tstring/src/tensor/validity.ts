@@ -1,4 +1,4 @@
-import { checkSize } from '@tenon/core/internal'
+import { checkSize, countZeros, isSet } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
 import { checkBytes } from '../memory/typed-arrays.ts'
 
@@ -35,12 +35,12 @@ export function readValidity({ validity, validityOffset = 0 }: ValidityOptions, 
   const byte = Math.floor(first / 8)
   const given = new Uint8Array(buffer, byteOffset + byte, byteLength - byte)
   const bits = shifted(given, first % 8, count)
-  const nullCount = count - onesOf(bits)
+  const nullCount = countZeros(bits, 0, count)
   return nullCount === 0 ? NONE : { validity: bits, nullCount }
 }
 
 export function isNull(validity: Uint8Array | undefined, index: number): boolean {
-  return validity !== undefined && ((validity[index >>> 3]! >>> (index & 7)) & 1) === 0
+  return validity !== undefined && !isSet(validity, index)
 }
 
 /** Returns a copy of `count` bits from bit `shift` of the first byte on. The bits behind them are 0. */
@@ -49,10 +49,4 @@ function shifted(bits: Uint8Array, shift: number, count: number): Uint8Array {
   for (let i = 0; i < copy.length; i++) copy[i] = (bits[i]! >>> shift) | ((bits[i + 1] ?? 0) << (8 - shift))
   if (count % 8 !== 0) copy[copy.length - 1]! &= (1 << (count % 8)) - 1
   return copy
-}
-
-function onesOf(bits: Uint8Array): number {
-  let ones = 0
-  for (let byte of bits) for (; byte !== 0; byte &= byte - 1) ones++
-  return ones
 }
