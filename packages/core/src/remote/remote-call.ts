@@ -105,8 +105,8 @@ export interface RemoteCall<T = void> {
   readonly kernel: RemoteKernel
   /** The operands, and then the results; null for one that has no memory. They are open, and checked. */
   readonly operands: readonly (RemoteOperand | null)[]
-  /** The arguments of a packed function or of a function of C. */
-  readonly body?: Uint8Array
+  /** The arguments of a packed function or of a function of C, or the dimensions of all tensors of a custom call. */
+  readonly body?: Uint8Array | undefined
   /** Returns the types of the arguments, for traces and errors of crashes, if they are not those of the operands. */
   types?(): CallTrace['types']
   /** The process that must run the call, because its arguments are pointers of that process. */

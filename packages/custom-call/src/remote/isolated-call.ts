@@ -125,8 +125,8 @@ export class IsolatedCall implements RemoteFrame {
     const { host, ended } = this.#called
     const operands = operandsOf(host, this.shape, tensors)
     this.#called.begin()
-    const call = { kernel, operands, options: options as IsolatedRunOptions, read: nothing, failure, ended }
-    return this.#dims === undefined ? call : { ...call, body: this.#dims }
+    const runOptions = options as IsolatedRunOptions
+    return { kernel, operands, body: this.#dims, options: runOptions, read: nothing, failure, ended }
   }
 }
 
