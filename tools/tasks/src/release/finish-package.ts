@@ -42,8 +42,8 @@ export function finishPackage(pkg: NpmPackage, context: FinishContext): NpmPacka
   }
   const files = new Map([...pkg.files].filter(([path]) => !isSource(path)))
   for (const [path, { bytes, executable }] of files) {
-    const text = mapped.test(path) ? bytes.toString() : undefined
-    if (text?.includes(MAP_COMMENT)) files.set(path, { bytes: Buffer.from(withoutMap(text)), executable })
+    if (!mapped.test(path)) continue
+    files.set(path, { bytes: Buffer.from(bytes.toString().replace(mapComment, '\n')), executable })
   }
   const write = (path: string, text: string): void =>
     void files.set(path, { bytes: Buffer.from(text), executable: false })
@@ -105,8 +105,7 @@ const isSource = (path: string): boolean => /^src\/|^(?!templates\/).*\.map$/.te
 
 /** Files that can name their map. */
 const mapped = /^dist\/.*\.[cm]?[jt]s$/
-const MAP_COMMENT = '//# sourceMappingURL='
-const withoutMap = (text: string): string => text.replace(/\n?\/\/# sourceMappingURL=.*\n?$/, '\n')
+const mapComment = /\n?\/\/# sourceMappingURL=.*\n?$/
 
 /** Entries, and the files of each by condition. */
 type Exports = Readonly<Record<string, string | Readonly<Record<string, string>>>>
