@@ -17,7 +17,7 @@ export type ExportColumns = Readonly<Record<string, ExportColumn>>
 
 /** Options of {@link exportColumn}. */
 export interface ExportColumnOptions {
-  /** The name of the field; by default it has none. */
+  /** The name of the field. The default is the empty string. */
   readonly name?: string
   /** Which elements are not null, one for each along the first axis. */
   readonly validity?: Tensor<'bool'> | undefined
@@ -54,7 +54,7 @@ export function exportColumn(values: ColumnValues, options?: ExportColumnOptions
   })
 }
 
-/** What is filled into structs. */
+/** A described column or batch, from which the structs are filled. */
 export interface Described {
   readonly field: ExportField
   readonly node: ExportNode

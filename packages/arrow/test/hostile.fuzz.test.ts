@@ -86,7 +86,7 @@ const numbers = [
 ]
 const wildPointers = [0n, 1n, 4095n, 2n ** 48n, 2n ** 56n, 2n ** 63n, 2n ** 64n - 8n]
 
-/** What is changed: a struct, one of its words, and the value, by its place in a list. */
+/** A change: a struct, one of its words, and the new value, each by its place in a list. */
 const change = fc.record({
   struct: fc.nat(),
   isSchema: fc.boolean(),

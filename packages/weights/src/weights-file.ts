@@ -18,7 +18,7 @@ export class WeightsFile<Metadata = unknown> {
   readonly path: string | undefined
   /** The names of the tensors, in the order of the file. */
   readonly names: readonly string[]
-  /** What the header says besides the tensors. */
+  /** The entries of the header that are not tensors. */
   readonly metadata: ReadonlyMap<string, Metadata>
   readonly #source: WeightsSource
   readonly #known: ReadonlySet<string>

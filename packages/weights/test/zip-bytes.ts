@@ -11,7 +11,7 @@ export interface ZipPart {
   readonly zip64?: boolean
   readonly flags?: number
   readonly crc?: number
-  /** What is stored, instead of the bytes. */
+  /** The bytes that are stored instead. */
   readonly data?: Uint8Array
   /** The size of the bytes in the directory. */
   readonly byteSize?: number

@@ -80,7 +80,7 @@ export class ExportedMemory {
   }
 }
 
-/** What exports keep until their consumers release them. */
+/** The objects that exports keep until their consumers release them. */
 const keptByConsumers = new Set<readonly unknown[]>()
 
 function holdFor(gated: readonly Gated[], kept: readonly unknown[]): number {

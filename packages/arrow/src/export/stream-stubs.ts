@@ -3,7 +3,7 @@ import { addressOf, coreFunctions, keepAlive, LAYOUTS, makeStub, type Stub } fro
 import { readWords } from '../import/native-words.ts'
 import { sweepPassed } from '../import/passed-batches.ts'
 
-/** What makes the structs of a stream that is exported. */
+/** The functions that fill the structs of an exported stream. */
 export interface StreamSource {
   /** Fills an `ArrowSchema`. */
   fillSchema(address: number): void

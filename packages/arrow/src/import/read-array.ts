@@ -5,7 +5,7 @@ import { bufferCount } from '../schema/format.ts'
 import { isStruct, readPointers } from '../schema/read-schema.ts'
 import { canBeMemory, readWords } from './native-words.ts'
 
-/** What an `ArrowArray` struct says, checked against its field. `offset` and `length` are those of the elements of the batch. */
+/** The contents of an `ArrowArray` struct, checked against its field. `offset` and `length` are those of the elements of the batch. */
 export interface Node {
   readonly field: KnownField
   readonly path: string

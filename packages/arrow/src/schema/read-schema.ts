@@ -11,7 +11,7 @@ const [MOST_DEPTH, MOST_FIELDS] = [64, 65_536]
 const { size: SCHEMA_SIZE } = LAYOUTS.tn_arrow_schema_t
 const { ARROW_FLAG_NULLABLE } = CONSTANTS
 
-/** What was read of a schema. */
+/** The fields of a schema that were read so far. */
 interface Progress {
   fields: number
 }

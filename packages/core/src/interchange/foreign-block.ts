@@ -7,7 +7,7 @@ import { addressOf } from '../native/native-memory.ts'
 import { ArgumentError } from '../errors/kinds.ts'
 import { checkSize } from '../errors/check-arguments.ts'
 
-/** What a producer gives for as long as its memory is used. */
+/** The owner and the hold with which a producer keeps its memory alive. */
 export interface Keeper {
   readonly owner: object | undefined
   /** Returns a hold. Undefined if only the garbage collector ends the memory. */

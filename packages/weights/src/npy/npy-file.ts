@@ -5,7 +5,7 @@ import { encodeParts, readElements } from './npy-array.ts'
 import { NpyFormatError } from './npy-format-error.ts'
 import { MAX_PREFIX_BYTES, decodeNpyHeader, npyDataOffset } from './npy-header.ts'
 
-/** What one read of the system may take at most. */
+/** The most bytes that one system call reads. */
 const MAX_READ_BYTES = 1 << 30
 
 /**

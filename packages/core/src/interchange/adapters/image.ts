@@ -7,7 +7,7 @@ export interface ImagePixels {
   readonly data: ArrayBufferView
 }
 
-/** What sharp returns for `raw().toBuffer({ resolveWithObject: true })`. */
+/** The result of sharp for `raw().toBuffer({ resolveWithObject: true })`. */
 export interface SharpPixels {
   readonly data: ArrayBufferView
   readonly info: { readonly width: number; readonly height: number; readonly channels: number }
