@@ -5,7 +5,8 @@ export {
   ModelUnavailableError,
   RequestTooLargeError,
 } from './errors.ts'
-export { defineModel, type Model, type ModelFunction, type ModelOptions, type RequestMemory } from './model/model.ts'
+export { defineModel, type Model, type ModelOptions, type RequestMemory } from './model/model.ts'
+export { type ModelFunction } from './model/model-function.ts'
 export { type ModelTensor } from './model/model-tensor.ts'
 export { type TraceContext } from './tracing/trace-context.ts'
 export { type RunContext } from './model/run-context.ts'

@@ -8,28 +8,18 @@ import {
   type TensorType,
 } from '@tenon/core'
 import { NativeScope } from 'tenon/scope'
-import { StringTensor } from 'tenon/tstring'
 import { checkName, checkOptions, isSignature, resolveAttributes, resolveCall, wrongType } from '@tenon/core/internal'
-import type { IsolatedArgument, IsolatedKernel } from 'tenon'
+import type { IsolatedKernel } from 'tenon'
 import type { Cancellation } from '../service/cancellation.ts'
 import { InvalidRequestError } from '../errors.ts'
 import { readBatching, type Batching, type BatchingOptions } from '../scheduler/batching-options.ts'
-import { isModelTensor, typeOfTensor, typesFor, type ModelTensor } from './model-tensor.ts'
-import { onceForEach, resultCheck } from './result-check.ts'
+import { functionRunner } from './function-runner.ts'
+import { isOperation, kernelRunner } from './kernel-runner.ts'
+import type { ModelFunction } from './model-function.ts'
+import { typesFor, type ModelTensor } from './model-tensor.ts'
+import { onceForEach } from './result-check.ts'
 import type { RunContext } from './run-context.ts'
-import type { InputsOf } from './signature-types.ts'
 import { describeTensors, type TensorSpec } from './tensor-spec.ts'
-
-/**
- * A function that answers requests. It gets the inputs by name, and returns the outputs by name, or the output itself if there is
- * only one. The memory of the inputs is closed after the answer: copy what the function keeps, for example with `x.copy()`.
- */
-export type ModelFunction<Signature extends string = string> = (
-  inputs: InputsOf<Signature>,
-  context: RunContext,
-) => Outputs | Promise<Outputs>
-
-type Outputs = ModelTensor | Readonly<Record<string, ModelTensor>>
 
 /** Shared memory with an end, in which the tensors of one request lie. */
 export interface RequestMemory extends NativeAllocator {
@@ -276,114 +266,4 @@ function checkTypes(
     if (!(error instanceof ArgumentError)) throw error
     throw new InvalidRequestError(error.sentence, { details: error.details, cause: error })
   }
-}
-
-/** Whether a kernel is one of TensorFlow's C API. */
-const isOperation = (kernel: IsolatedKernel<unknown> | undefined): boolean =>
-  kernel?.signature.convention === 'tensorflow'
-
-type Runner = Model['run']
-
-function kernelRunner(
-  kernel: IsolatedKernel<unknown>,
-  { attributes = {}, deadline = 30_000 }: Partial<ModelOptions>,
-  signature: KernelSignature,
-  outputs: readonly TensorSpec[],
-): Runner {
-  const hasAttributes = kernel.signature.attributes.length > 0
-  checkStrings(outputs, kernel)
-  // A kernel without strings in its own signature takes the bytes of their packed tensor.
-  const takesBytes = kernel.signature.operands.map(
-    ({ stringLayout }) => stringLayout === undefined && !isOperation(kernel),
-  )
-  const check = isOperation(kernel) ? resultCheck(signature) : undefined
-  /** Controllers that were not aborted serve later runs, because to make one takes as long as to call a short kernel. */
-  const idle: AbortController[] = []
-  const outputsOf = (made: unknown): ModelTensor[] =>
-    outputs.length === 1
-      ? [made as ModelTensor]
-      : outputs.map(({ name }) => (made as Readonly<Record<string, ModelTensor>>)[name]!)
-  const takeSignal = (cancellation: Cancellation): { signal: AbortSignal; leave: () => void } => {
-    const controller = idle.pop() ?? new AbortController()
-    const { signal } = controller
-    cancellation.listener = () => controller.abort(cancellation.reason)
-    const leave = (): void => {
-      cancellation.listener = undefined
-      if (!signal.aborted) idle.push(controller)
-    }
-    return { signal, leave }
-  }
-  return (inputs, context, allocator, cancellation) => {
-    const { signal, leave } =
-      cancellation === undefined ? { signal: context.signal, leave: () => {} } : takeSignal(cancellation)
-    const options = allocator === undefined ? { deadline, signal } : { deadline, signal, allocator }
-    const args: IsolatedArgument[] = inputs.map((input, i) =>
-      input instanceof StringTensor && takesBytes[i] ? input.sharedTensor() : input,
-    )
-    if (hasAttributes) args.push(attributes as IsolatedArgument)
-    args.push(options)
-    return kernel.async(...args).then(
-      (made) => {
-        leave()
-        const results = outputsOf(made)
-        check?.([...inputs, ...results].map(typeOfTensor))
-        return results
-      },
-      (error: unknown) => {
-        leave()
-        throw error
-      },
-    )
-  }
-}
-
-function functionRunner(run: ModelFunction, signature: KernelSignature, outputs: readonly TensorSpec[]): Runner {
-  const names = signature.operands.map(({ name }) => name)
-  // A copy takes less time than an object that is made property by property.
-  const noInputs: Readonly<Record<string, unknown>> = Object.fromEntries(names.map((name) => [name, undefined]))
-  const argumentOf = (inputs: readonly ModelTensor[]): Record<string, ModelTensor> => {
-    const made = { ...noInputs } as Record<string, ModelTensor>
-    for (let i = 0; i < names.length; i++) made[names[i]!] = inputs[i]!
-    return made
-  }
-  const check = resultCheck(signature)
-  const finish = (inputs: readonly ModelTensor[], made: Outputs): ModelTensor[] => {
-    const results = outputs.map((output, i) => {
-      // A tensor on its own is the first output.
-      const one = isModelTensor(made) ? [made][i] : made?.[output.name]
-      checkOutput(signature.name, output, one)
-      return one
-    })
-    check([...inputs, ...results].map(typeOfTensor))
-    return results
-  }
-  return (inputs, context) => {
-    const made = run(argumentOf(inputs), context)
-    return isPromise(made) ? Promise.resolve(made).then((later) => finish(inputs, later)) : finish(inputs, made)
-  }
-}
-
-const isPromise = (value: Outputs | Promise<Outputs>): value is Promise<Outputs> =>
-  typeof (value as Partial<Promise<Outputs>> | undefined)?.then === 'function'
-
-/** @throws {ArgumentError} unless a function returned the output that its signature promises. */
-function checkOutput(model: string, { name, dtype }: TensorSpec, made: unknown): asserts made is ModelTensor {
-  const isOfKind = isModelTensor(made) && (dtype === 'string') === made instanceof StringTensor
-  if (isOfKind) return
-  const title = `the output ${name} of the model ${model}`
-  if (!isModelTensor(made)) throw wrongType(title, 'a tensor', made, `Return { ${name}: tensor(...) }.`)
-  throw wrongType(title, dtype === 'string' ? 'a string tensor' : 'a tensor of numbers', made)
-}
-
-/** @throws {ArgumentError} if a kernel has an output of strings that its own signature does not have. */
-function checkStrings(outputs: readonly TensorSpec[], { signature }: IsolatedKernel<unknown>): void {
-  const own = signature.results.filter(({ isToken }) => !isToken)
-  const other = outputs.find(
-    ({ stringLayout }, i) => stringLayout !== own[i]?.stringLayout && own[i]?.variable === undefined,
-  )
-  if (other === undefined) return
-  throw new ArgumentError(
-    `the output ${other.name} of the kernel ${signature.name} must have the elements of its own signature, got ${other.dtype}`,
-    { hint: `The kernel has ${formatSignature(signature)}. Leave the signature out to use it.` },
-  )
 }
