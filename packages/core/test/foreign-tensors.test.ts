@@ -105,6 +105,21 @@ describe('a tensor lies over the memory of a structure', () => {
     ])
   })
 
+  test('a Proxy is read if it is a series of polars', () => {
+    const series = { dtype: 'Float32', nullCount: () => 0, toTypedArray: () => bytes }
+    expect(take(new Proxy(series, {})).address).toBe(addressOf(bytes.buffer))
+    const { proxy, revoke } = Proxy.revocable(series, {})
+    revoke()
+    const throws = new Proxy(series, {
+      has() {
+        throw new Error('from the handler')
+      },
+    })
+    for (const other of [proxy, throws, new Proxy({ data: bytes, dims: [6] }, {})]) {
+      expect(adopt(other, 'x')).toBeUndefined()
+    }
+  })
+
   test('a segment is its bytes, and a tensor is itself', () => {
     const segment = gcAllocator.allocate(4)
     const x = take(segment)

@@ -9,6 +9,7 @@ import { cpu } from '../types/device.ts'
 import { dtypeInfo, typedArrayClass } from '../types/dtype.ts'
 import { typeOf, type Packing, type TensorTypeOptions } from '../types/tensor-type.ts'
 import { Tensor } from '../types/tensor.ts'
+import { isPolars, readPolars } from './adapters/polars.ts'
 import { copyOfBits, copyOfNumbers, fillNulls, joined, validityOf, type IsValid } from './copy-found.ts'
 import { findTensor } from './find.ts'
 import type { AdoptOptions, Found, FoundNumbers } from './found.ts'
@@ -34,8 +35,8 @@ export function adopt(
   place: string,
   options: AdoptOptions = NO_OPTIONS,
 ): Tensor | StringTensorLike | undefined {
-  // Reading a Proxy runs code of the user, and throws if it is revoked.
-  if (typeof value !== 'object' || value === null || isProxy(value)) return undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  if (isProxy(value)) return adoptProxy(value, place, options)
   if (tensorSymbol in value) {
     if (value instanceof Segment) return bytesOf(value)
     // The own tensors get here as objects that only have their prototype.
@@ -43,6 +44,19 @@ export function adopt(
   }
   const found = findTensor(value)
   return found === undefined ? undefined : tensorOf(found, place, options)
+}
+
+/**
+ * Every series of nodejs-polars is a Proxy. Other Proxies are refused, because a tensor of Tenon behind one fails in the middle of a call.
+ */
+function adoptProxy(value: object, place: string, options: AdoptOptions): Tensor | StringTensorLike | undefined {
+  try {
+    if (!isPolars(value)) return undefined
+  } catch {
+    // The Proxy is revoked, or its handler throws.
+    return undefined
+  }
+  return tensorOf(readPolars(value), place, options)
 }
 
 /**
