@@ -226,7 +226,7 @@ export {
   type StringMemory,
   type StringSource,
 } from './strings/string-tensor-like.ts'
-export { countZeros, isSet, unpackBits } from './interchange/bitmap.ts'
+export { countZeros, isSet, packBits, unpackBits } from './interchange/bitmap.ts'
 export { isForeign } from './interchange/find.ts'
 export { adopt, asTensor } from './interchange/adopt.ts'
 export { offers } from './interchange/offer.ts'

@@ -1,4 +1,4 @@
-import { countZeros, isSet, unpackBits } from '@tenon/core/internal'
+import { countZeros, isSet, packBits, unpackBits } from '@tenon/core/internal'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
@@ -12,6 +12,8 @@ test('bits are read, copied and counted at any position', () => {
       unpackBits(bits, first, bytes)
       expect([...bytes]).toEqual(part)
       expect(part.map((_, i) => Number(isSet(bits, first + i)))).toEqual(part)
+      const packed = packBits(part)
+      expect([packed.length, part.map((_, i) => Number(isSet(packed, i)))]).toEqual([Math.ceil(part.length / 8), part])
       expect(countZeros(bits, first, part.length)).toBe(part.filter((bit) => bit === 0).length)
     }),
   )

@@ -186,6 +186,22 @@ describe('what cannot be used in place is refused, and copied on request', () =>
     expect(() =>
       take(offer({ dtype: 'float32', shape: [6], buffer: bytes.buffer, validity: new Uint8Array(0) })),
     ).toThrow(/a Uint8Array with 6 bits/)
+    const series = (variant: string, values: readonly unknown[], filled?: ArrayBufferView): object => ({
+      dtype: { variant },
+      nullCount: () => values.filter((one) => one === null).length,
+      isNotNull: () => ({ toArray: () => values.map((one) => one !== null) }),
+      fillNull: () => ({ toTypedArray: () => filled }),
+      toTypedArray() {
+        throw new Error('data contains nulls, unable to convert to TypedArray')
+      },
+      toArray: () => values,
+    })
+    const flags = series('Bool', [true, null, false])
+    expect(() => take(flags)).toThrow(/no nulls, got a series of polars whose element 1 is null/)
+    expect(take(flags, { nulls: true }).toArray()).toEqual([true, true, false])
+    const prices = series('Float32', [1, null, 3], Float32Array.of(1, 0, 3))
+    expect(() => take(prices)).toThrow(/whose element 1 is null\nHint: .*nulls: 0/)
+    expect(take(prices, { nulls: -1 }).toArray()).toEqual([1, -1, 3])
     const booleans = data(bool, Uint8Array.of(0b111), 3, { nullCount: 1, nullBitmap: Uint8Array.of(0b101) })
     expect(take(booleans, { copy: true, nulls: false }).toArray()).toEqual([true, false, true])
   })

@@ -6,6 +6,7 @@ import {
   countZeros,
   DEVICE_MEMORY,
   isPlainObject,
+  packBits,
   wrongType,
   wrongValue,
 } from '@tenon/core/internal'
@@ -139,13 +140,7 @@ function checkFormat(format: string | undefined, dtype: DType, path: string): vo
     throw wrongValue(`format of ${path}`, `a format of ${dtype} elements`, `${format}, which has ${expected}`)
 }
 
-function bitsOf(tensor: Tensor): Uint8Array {
-  const bits = new Uint8Array(Math.ceil(tensor.type.elementCount / 8))
-  ;(tensor.view() as Uint8Array).forEach((byte, i) => {
-    if (byte !== 0) bits[i >>> 3]! |= 1 << (i & 7)
-  })
-  return bits
-}
+const bitsOf = (tensor: Tensor): Uint8Array => packBits(tensor.view() as Uint8Array)
 
 /** Adds a bitmap if an element is null. */
 function withNulls(node: ExportNode, validity: Tensor | undefined, path: string, memory: ExportedMemory): ExportNode {

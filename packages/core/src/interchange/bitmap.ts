@@ -16,6 +16,13 @@ export function unpackBits(bits: Uint8Array, first: number, to: Uint8Array): voi
   }
 }
 
+/** Returns a bitmap whose bits are 1 for the values that are neither false nor 0. */
+export function packBits(values: ArrayLike<boolean | number>): Uint8Array {
+  const bits = new Uint8Array(Math.ceil(values.length / 8))
+  for (let i = 0; i < values.length; i++) if (values[i]) bits[Math.floor(i / 8)]! |= 1 << (i & 7)
+  return bits
+}
+
 const ones = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length)
 
 /** The number of bits that are 0 among `count` bits from `first` on. */
