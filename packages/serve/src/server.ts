@@ -13,6 +13,7 @@ import { CRASH_LOOP } from './service/fault-of.ts'
 import { ModelControl } from './service/model-control.ts'
 import { Metrics } from './service/metrics.ts'
 import { ModelRegistry } from './service/model-registry.ts'
+import type { TrafficWeights } from './service/traffic.ts'
 import { ServerLife, type LogError, type ServerState } from './service/server-state.ts'
 import { problemOfPrefix, Regions } from './shared-memory/regions.ts'
 import { Tracing } from './tracing/tracing.ts'
@@ -132,6 +133,19 @@ export class InferenceServer implements AsyncDisposable {
   announceEnd(): void {
     this.#life.announceEnd()
     this.#http.endConnections()
+  }
+
+  /**
+   * Distributes requests without a version among the versions of a model, from the next one on. Requests that name a version are not affected.
+   *
+   * @param weights whole numbers from 0 to 1,000,000 by version. Of as many requests as their sum, each version gets exactly its weight.
+   * Undefined lets all of them go to the highest version again.
+   * @throws {ArgumentError} if a weight is not valid, all are 0, or a version is not loaded. @throws {ModelNotFoundError | ModelUnavailableError}
+   * @example
+   * server.setTraffic('double', { '1': 90, '2': 10 })
+   */
+  setTraffic(model: string, weights: TrafficWeights | undefined): void {
+    this.#control.setTraffic(model, weights)
   }
 
   /**

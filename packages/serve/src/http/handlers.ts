@@ -10,6 +10,7 @@ import { modelConfig, modelMetadata, modelStatistics } from './metadata.ts'
 import { addRegionRoutes } from './region-routes.ts'
 import { isObject, readObject } from './read-object.ts'
 import { Router } from './router.ts'
+import { addTrafficRoutes } from './traffic-routes.ts'
 
 /** The paths of the protocol. */
 export function routesOf(state: ServerState): Router<Handler> {
@@ -42,6 +43,7 @@ export function routesOf(state: ServerState): Router<Handler> {
     await state.control.unload(parts['model']!)
     return { status: 200, text: '' }
   })
+  addTrafficRoutes(router, state)
   addRegionRoutes(router, state)
   router.add('GET', '/metrics', async () => ({ status: 200, ...(await state.metrics.text()) }))
   ofModel('GET', '', (exchange) => ok(modelMetadata(found(exchange), registry.versions(exchange.parts['model']!))))

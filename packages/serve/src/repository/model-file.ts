@@ -22,6 +22,7 @@ import type { KernelConvention } from '@tenon/core'
 import { KERNEL_CONVENTIONS } from '@tenon/core/internal'
 import { ModelLoadError } from '../errors.ts'
 import type { ModelOptions } from '../model/model.ts'
+import type { TrafficWeights } from '../service/traffic.ts'
 
 const name = pipe(string(), minLength(1))
 const count = pipe(number(), integer(), minValue(1))
@@ -65,6 +66,7 @@ const modelFile = strictObject({
   guard: optional(boolean()),
   recycle: optional(count),
   versionPolicy: optional(versionPolicy),
+  traffic: optional(record(string(), number())),
   loadDeadline: optional(pipe(number(), minValue(1))),
 })
 
@@ -88,6 +90,8 @@ export interface ModelFile extends Pick<
   readonly recycle?: number
   /** The versions of the folder that are loaded. Default: `all`. */
   readonly versionPolicy?: VersionPolicy
+  /** The weights of the versions for requests without a version. By default, all of these go to the highest version. */
+  readonly traffic?: TrafficWeights
   /** The longest time in which a process loads the library, in milliseconds. Default: 30,000. */
   readonly loadDeadline?: number
 }
@@ -114,6 +118,7 @@ export function readModelFile(text: string, path: string): ModelFile {
 const HINTS: Readonly<Record<string, string>> = {
   deadline: 'Write a number of milliseconds, such as 5000.',
   loadDeadline: 'Write a number of milliseconds, such as 60000.',
+  traffic: 'Write weights by version, such as { "1": 90, "2": 10 }.',
   versionPolicy: 'Write "all", { "latest": 2 } or { "specific": ["1", "3"] }.',
   memory: "Write a text with a unit, such as '512 MiB'.",
 }

@@ -1,8 +1,11 @@
 import type { Model } from '../model/model.ts'
+import type { TrafficWeights } from '../service/traffic.ts'
 
 /** The versions of one model that were loaded together. */
 export interface LoadedModel {
   readonly models: readonly Model[]
+  /** How requests without a version are distributed among the versions. By default, all go to the highest version. */
+  readonly traffic?: TrafficWeights
   /** How often a process of its kernels was started again. */
   workerRestarts?(): number
   /** Ends the processes of its kernels. Called once, after the last request. */

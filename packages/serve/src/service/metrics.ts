@@ -99,6 +99,19 @@ export class Metrics {
         for (const served of models.all()) pending.set(labelsOf(served), served.scheduler.pending)
       },
     })
+    const weights: Gauge<'model' | 'version'> = new Gauge({
+      name: 'tenon_traffic_weight',
+      help: 'Weights of versions for requests without a version',
+      labelNames,
+      registers,
+      collect: () => {
+        weights.reset()
+        for (const [model, { traffic }] of models.entries()) {
+          for (const [version, weight] of Object.entries(traffic?.weights ?? {}))
+            weights.set({ model, version }, weight)
+        }
+      },
+    })
     const gauge = (name: string, help: string, read: () => number): void => {
       const own: Gauge = new Gauge({ name, help, registers, collect: () => own.set(read()) })
     }

@@ -1,9 +1,10 @@
-import { UnsupportedError } from '@tenon/core'
+import { ArgumentError, UnsupportedError } from '@tenon/core'
 import { ModelLoadError, ModelNotFoundError } from '../errors.ts'
 import type { LoadedModel, ModelOverrides, ModelSource } from '../repository/model-source.ts'
 import { cutOff } from '../protocol/wrong-field.ts'
 import { callLater } from './call-later.ts'
 import { serve, type ModelEntry, type ModelRegistry } from './model-registry.ts'
+import { Traffic, type TrafficWeights } from './traffic.ts'
 
 /** One line of the index of a repository. */
 export interface IndexLine {
@@ -70,7 +71,7 @@ export class ModelControl {
    * @throws {UnsupportedError} if clients may not load models.
    */
   async load(name: string, overrides: ModelOverrides): Promise<void> {
-    this.#checkExplicit()
+    this.checkExplicit()
     // Names come from clients, and an unknown one must not become an entry.
     if (!this.#has(name)) throw new ModelLoadError(`failed to load '${cutOff(name)}': the repository has no such model`)
     await this.#inTurn(name, async () => {
@@ -81,12 +82,29 @@ export class ModelControl {
 
   /** Unloads a model after its last request. @throws {ModelNotFoundError | ModelLoadError | UnsupportedError} */
   async unload(name: string): Promise<void> {
-    this.#checkExplicit()
+    this.checkExplicit()
     if (!this.#has(name)) {
       throw new ModelNotFoundError(`Request for unknown model: there is no model ${JSON.stringify(name.slice(0, 60))}`)
     }
     checkFromSource(name, this.#registry.entry(name), 'unload')
     await this.#inTurn(name, () => this.#unload(name, 'unloaded'))
+  }
+
+  /** The weights of the versions of a model, or undefined if requests without a version go to the highest one. @throws {ModelNotFoundError | ModelUnavailableError} */
+  traffic(name: string): TrafficWeights | undefined {
+    this.#registry.versions(name)
+    return this.#registry.entry(name).traffic?.weights
+  }
+
+  /**
+   * Distributes the next requests without a version among the versions of a model.
+   *
+   * @param weights undefined lets all of them go to the highest version again.
+   * @throws {ArgumentError} if the weights are not valid. @throws {ModelNotFoundError | ModelUnavailableError}
+   */
+  setTraffic(name: string, weights: unknown): void {
+    const versions = this.#registry.versions(name)
+    this.#registry.entry(name).traffic = weights === undefined ? undefined : new Traffic(name, weights, versions)
   }
 
   /** Unloads all models that the source has loaded. */
@@ -101,7 +119,8 @@ export class ModelControl {
     return this.#source!.names().includes(name)
   }
 
-  #checkExplicit(): void {
+  /** @throws {UnsupportedError} if requests of clients may not change models. */
+  checkExplicit(): void {
     if (this.isExplicit && this.#source !== undefined) return
     throw new UnsupportedError('models must not be loaded by requests, because the server was not told so', {
       hint: "Start the server with --model-control explicit, or with modelControl: 'explicit'.",
@@ -118,20 +137,25 @@ export class ModelControl {
     return after
   }
 
-  async #load(name: string, overrides: ModelOverrides): Promise<void> {
+  /** @param isRepeated whether a model is loaded again by the server itself, which keeps the weights of its versions. */
+  async #load(name: string, overrides: ModelOverrides, isRepeated = false): Promise<void> {
     const entry = this.#registry.entry(name)
     const before = { ...entry }
     checkFromSource(name, entry, 'load')
     entry.state = 'LOADING'
+    let loaded: LoadedModel | undefined
     try {
-      const loaded = await this.#source!.load(name, overrides)
+      loaded = await this.#source!.load(name, overrides)
       const versions = serve(loaded.models, entry)
-      for (const served of versions.values()) served.onFault = () => this.#reloadLater(name, loaded, overrides)
+      const traffic = trafficOf(name, [...versions.keys()], loaded, isRepeated ? entry.traffic : undefined)
+      const of = loaded
+      for (const served of versions.values()) served.onFault = () => this.#reloadLater(name, of, overrides)
       // Not before: a model that crashed and cannot be loaded now is still loaded again later.
       this.#cancelReload(name)
-      Object.assign(entry, { state: 'READY', reason: '', versions, loaded })
+      Object.assign(entry, { state: 'READY', reason: '', versions, loaded, traffic })
       countRestarts(entry, before)
     } catch (error) {
+      await loaded?.closeAsync()
       Object.assign(entry, before, before.versions.size > 0 ? {} : { reason: 'the model cannot be loaded' })
       throw error
     }
@@ -149,7 +173,7 @@ export class ModelControl {
     const reloadNow = async (): Promise<void> => {
       // It was unloaded, or loaded by a client, while this waited for its turn.
       if (this.#isClosed || this.#registry.entry(name).loaded !== loaded) return
-      await this.#load(name, overrides)
+      await this.#load(name, overrides, true)
     }
     const reload = (): void => {
       this.#reloads.delete(name)
@@ -179,7 +203,7 @@ export class ModelControl {
     const before = { ...entry }
     if (before.loaded === undefined) return
     this.#crashLoops.delete(name)
-    Object.assign(entry, { state: 'UNLOADING', versions: new Map(), loaded: undefined })
+    Object.assign(entry, { state: 'UNLOADING', versions: new Map(), loaded: undefined, traffic: undefined })
     countRestarts(entry, before)
     await retire(before)
     Object.assign(entry, { state: 'UNAVAILABLE', reason })
@@ -195,6 +219,29 @@ function checkFromSource(name: string, { versions, loaded }: ModelEntry, change:
       hint: 'Rename one of them, or leave it out of the option models.',
     },
   )
+}
+
+/**
+ * The distribution of requests among versions that were loaded.
+ *
+ * @param kept the one before, which stays if the model has all versions of it.
+ * @throws {ModelLoadError} if the weights of its description are not valid.
+ */
+function trafficOf(
+  name: string,
+  versions: readonly string[],
+  { traffic }: LoadedModel,
+  kept: Traffic | undefined,
+): Traffic | undefined {
+  if (kept !== undefined && Object.keys(kept.weights).every((version) => versions.includes(version))) return kept
+  if (traffic === undefined) return undefined
+  try {
+    return new Traffic(name, traffic, versions)
+  } catch (error) {
+    if (!(error instanceof ArgumentError)) throw error
+    const hint = error.hint === undefined ? {} : { hint: error.hint }
+    throw new ModelLoadError(`failed to load '${name}': ${error.sentence}`, { ...hint, cause: error })
+  }
 }
 
 /** Counts the restarts of what was loaded before, whose own count ends with it. */

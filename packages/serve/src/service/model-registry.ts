@@ -4,6 +4,7 @@ import type { Model } from '../model/model.ts'
 import type { LoadedModel } from '../repository/model-source.ts'
 import { ServedModel } from './served-model.ts'
 import { ModelStatistics } from './statistics.ts'
+import type { Traffic } from './traffic.ts'
 
 /** The states of a model, in the words of Triton. */
 export type ModelState = 'READY' | 'LOADING' | 'UNLOADING' | 'UNAVAILABLE'
@@ -17,6 +18,8 @@ export interface ModelEntry {
   versions: ReadonlyMap<string, ServedModel>
   /** What is closed when it is unloaded. */
   loaded: LoadedModel | undefined
+  /** How requests without a version are distributed; undefined if all go to the highest version. */
+  traffic: Traffic | undefined
   /** The statistics of each version since the server was started. */
   readonly statistics: Map<string, ModelStatistics>
   /** How often processes of those that were replaced or unloaded were started again. */
@@ -28,6 +31,7 @@ const newEntry = (): ModelEntry => ({
   reason: 'not loaded',
   versions: new Map(),
   loaded: undefined,
+  traffic: undefined,
   statistics: new Map(),
   pastRestarts: 0,
 })
@@ -71,6 +75,11 @@ export class ModelRegistry {
   /** The versions of a model, the lowest first. @throws {ModelNotFoundError | ModelUnavailableError} */
   versions(name: string): string[] {
     return [...this.#versionsOf(name).keys()]
+  }
+
+  /** The model that answers the next request. @throws as {@link find} */
+  next(name: string, version?: string): ServedModel {
+    return this.find(name, version ?? this.#entries.get(name)?.traffic?.next())
   }
 
   /**
