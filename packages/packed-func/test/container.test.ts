@@ -296,8 +296,12 @@ describe('objects', () => {
     }
     leave()
     expect(live().native).toBeGreaterThan(before.native)
-    await collect(() => live().native === before.native)
-    expect(live()).toEqual(before)
+    await collect(() => live().native <= before.native)
+    // Objects of the tests before this one may end here, too.
+    const after = live()
+    expect(after.native).toBeLessThanOrEqual(before.native)
+    expect(after.held).toBeLessThanOrEqual(before.held)
+    expect(after.foreign).toBe(before.foreign)
   })
 
   it('are moved at most once', () => {
