@@ -1,4 +1,5 @@
-import { fileURLToPath } from 'node:url'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { compile, type CompileOptions } from '@tenon/build'
 import { Library } from '../library.ts'
 
@@ -25,6 +26,7 @@ function withHeaders(options: CompileOptions): CompileOptions {
   if (Object(options) !== options) return options
   const { includes = [] } = options
   if (!Array.isArray(includes)) return options
-  const headers = fileURLToPath(new URL('include', import.meta.resolve('@tenon/core/package.json')))
+  const core = createRequire(import.meta.url).resolve('@tenon/core/package.json')
+  const headers = join(dirname(core), 'include')
   return { ...options, includes: [...(includes as readonly string[]), headers] }
 }

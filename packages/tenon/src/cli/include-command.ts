@@ -1,4 +1,5 @@
-import { fileURLToPath } from 'node:url'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import type { Definition } from './definition.ts'
 import { defineSubCommand, type SubCommand } from './sub-command.ts'
 import { printData } from './terminal.ts'
@@ -16,10 +17,8 @@ export const includeCommand: SubCommand = defineSubCommand({
   args,
   run({ cmake: isCmake, 'pkg-config': isPkgConfig, json }) {
     if (isCmake && isPkgConfig) throw new UsageError('--cmake cannot be combined with --pkg-config')
-    const core = import.meta.resolve('@tenon/core/package.json')
-    const [directory, cmake, pkgConfig] = ['include', 'cmake', 'dist/pkgconfig'].map((folder) =>
-      fileURLToPath(new URL(folder, core)),
-    )
+    const core = dirname(createRequire(import.meta.url).resolve('@tenon/core/package.json'))
+    const [directory, cmake, pkgConfig] = ['include', 'cmake', 'dist/pkgconfig'].map((folder) => join(core, folder))
     if (json) printData(JSON.stringify({ directory, cmake, pkgConfig }, undefined, 2))
     else printData(isCmake ? cmake! : isPkgConfig ? pkgConfig! : directory!)
   },
