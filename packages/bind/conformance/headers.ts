@@ -9,6 +9,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { checkoutCommit } from '@tenon/config/checkout-commit'
 import { check, type Outcome, report, reportMissing } from '@tenon/config/conformance'
 import { installPackages } from '@tenon/config/install-package'
 import { testedNodes } from '@tenon/config/node-versions'
@@ -147,7 +148,7 @@ function writeReport(sum: string, use: string, zig: string, outcomes: readonly O
     '',
     `Written by \`pnpm test:headers --install --report\` on ${new Date().toISOString().slice(0, 10)}.`,
     '',
-    `- Commit: ${firstLine('git', 'rev-parse', '--short=8', 'HEAD')}`,
+    `- Commit: ${checkoutCommit(import.meta.dirname)}`,
     `- Compilers: ${compilers.map((name) => firstLine(name, '--version')).join('; ')}; zig ${firstLine(zig, 'version')}`,
     `- Compared: ${sum}`,
     `- Used: ${use}`,

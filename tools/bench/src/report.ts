@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { checkoutCommit } from '@tenon/config/checkout-commit'
 import { lines } from '../../../packages/tenon/src/benchmark/draw.ts'
 import type { GrowthResult } from './growth/measure-growth.ts'
 import type { Machine } from '../../../packages/tenon/src/benchmark/machine.ts'
@@ -87,6 +88,8 @@ function describeOrigin({ machine, versions = {}, date }: Origin, command: strin
   return [
     `Measured by \`${command} --report\` on ${date.slice(0, 10)}: ${cpu}, ${cores} cores, ${memory}, ${platform}, kernel ${kernel}; ${load} processes ran`,
     `on average in the minute before.${versionsText === '' ? '' : ` Versions: ${versionsText}.`}`,
+    '',
+    `- Commit: ${checkoutCommit(import.meta.dirname)}`,
     '',
   ]
 }

@@ -36,6 +36,7 @@ test('the report of a benchmark has the machine, and each row beside its peers',
   expect(JSON.parse(readFileSync(join(target, 'bench.json'), 'utf8'))).toEqual({ ...origin, results: [result] })
   const text = readFileSync(join(target, 'bench.md'), 'utf8')
   expect(text).toContain('on 2026-01-02')
+  expect(text).toMatch(/^- Commit: [0-9a-f]{9}\+?$/m)
   expect(text).toContain(`node ${process.versions.node}`)
   expect(text).toContain('## @tenon/x')
   expect(text).toContain('](latency.svg)')

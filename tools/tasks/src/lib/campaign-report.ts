@@ -1,7 +1,9 @@
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, platform, release, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
+
+import { checkoutCommit } from '@tenon/config/checkout-commit'
+
 import type { TestSummary } from './reports.ts'
 import { root } from './root.ts'
 
@@ -55,14 +57,12 @@ export function writeCampaign(
   summary: TestSummary,
   tables?: readonly string[],
 ): void {
-  const git = (...rest: string[]): string => execFileSync('git', rest, { cwd: root, encoding: 'utf8' }).trim()
-  const isChanged = git('status', '--porcelain', '--untracked-files=no') !== ''
   const campaign: Campaign = {
     name,
     command: ['pnpm', name, ...args].join(' '),
     start,
     end: new Date(),
-    commit: `${git('rev-parse', '--short', 'HEAD')}${isChanged ? '+' : ''}`,
+    commit: checkoutCommit(root),
   }
   const path = join(root, 'docs/reports', `${name.replaceAll(':', '-')}.md`)
   mkdirSync(dirname(path), { recursive: true })
