@@ -13,6 +13,7 @@ import { SharedMemory } from '@tenon/pools'
 import { checkCallOptions } from './host/settings.ts'
 import type { CloseOptions, IsolateHealth, IsolateMetrics } from './host/options.ts'
 import type { WorkerCall } from './host/worker-call.ts'
+import type { WarmUp } from './host/warm-ups.ts'
 import { Workers } from './host/workers.ts'
 import type { SplitOptions } from './isolate-options.ts'
 import { loadCall } from './load-call.ts'
@@ -118,6 +119,12 @@ export class WorkerHost implements RemoteHost {
     const call = loadCall(this, deadline)
     checkCallOptions(call)
     await this.#workers.load(call)
+  }
+
+  /** Warms up the workers. @throws see {@link Workers.warmUp} */
+  async warmUp(warmUp: WarmUp): Promise<() => void> {
+    this.checkOpen()
+    return this.#workers.warmUp(warmUp)
   }
 
   hasWorker(worker: RemoteWorker): boolean {

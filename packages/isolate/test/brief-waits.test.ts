@@ -102,7 +102,7 @@ describe('an asynchronous call of a short kernel', () => {
 
   test('is not waited for after 1 ms of a turn of the event loop', async () => {
     using bench = new Bench()
-    const options = { deadline: Infinity, isIdempotent: false, isAsync: true, isLoad: false }
+    const options = { deadline: Infinity, isIdempotent: false, isAsync: true, isLoad: false, isWarmUp: false }
     const execution = new Execution(bench.call(FAULT.NONE), 1, -1, options, 0) as Execution
     execution.known = { id: 1, failure: undefined, isPending: false, pace: new Pace() }
     execution.known.pace.answered(1)

@@ -10,7 +10,16 @@ interface Named extends Queued {
 
 let names = 0
 const item = (priority: Queued['priority'] = 'medium', workerIndex = -1, weight = 1): Named => {
-  return { name: names++, priority, workerIndex, weight, queueBefore: undefined, queueAfter: undefined, queueNumber: 0 }
+  return {
+    name: names++,
+    priority,
+    workerIndex,
+    isWarmUp: false,
+    weight,
+    queueBefore: undefined,
+    queueAfter: undefined,
+    queueNumber: 0,
+  }
 }
 
 describe('CallQueue', () => {

@@ -64,7 +64,7 @@ class Bench {
       call,
       id,
       -1,
-      { deadline: Infinity, isIdempotent: false, isAsync: false, isLoad: false },
+      { deadline: Infinity, isIdempotent: false, isAsync: false, isLoad: false, isWarmUp: false },
       0,
     )
     this.ring.add(execution)

@@ -32,6 +32,18 @@ export interface IsolatedKernel<Result = Tensor> {
    * @throws {ArgumentError} (rejects with) if `calls` is not an array.
    */
   batch(calls: readonly (readonly IsolatedArgument[])[]): Promise<PromiseSettledResult<Result>[]>
+  /**
+   * Warms up the workers of the library, as far as the calls of a function do it. The function runs for each worker, first for one of them, and
+   * again for each worker that replaces another one, which gets no other asynchronous calls before the function has ended. If it fails then, the
+   * worker counts as one that crashed.
+   *
+   * @param warmUp makes asynchronous calls with the affinity that it gets, which selects the worker.
+   * @returns a function that ends the warm-ups of later workers.
+   * @throws (rejects with) what `warmUp` throws. No worker is warmed up any more then.
+   * @example
+   * const end = await softmax.warmUp((affinity) => softmax.async(x, {}, { affinity }))
+   */
+  warmUp(warmUp: (affinity: string) => Promise<unknown>): Promise<() => void>
   readonly name: string
   readonly signature: KernelSignature
 }

@@ -5,6 +5,8 @@ export interface Queued {
   readonly priority: CallPriority
   /** The worker that must run it; -1 for any. */
   readonly workerIndex: number
+  /** Whether it warms up that worker, which other calls wait for. */
+  readonly isWarmUp: boolean
   /** The number of calls. */
   readonly weight: number
   queueBefore: Queued | undefined
@@ -20,7 +22,7 @@ class Lane {
   last: Queued | undefined
 }
 
-/** The lanes of the calls that any worker may run, or of those that one worker must run: one for each priority. */
+/** The lanes of calls that the same workers may run: one for each priority. */
 type Lanes = Readonly<Record<CallPriority, Lane>>
 
 /**
@@ -28,8 +30,9 @@ type Lanes = Readonly<Record<CallPriority, Lane>>
  * arrival. Adding, taking and removing a call take the same time for any length of the queue.
  */
 export class CallQueue<Item extends Queued> {
-  /** For any worker, and then for each worker. */
+  /** For any worker, then for each worker, and then for the calls that warm up each worker. */
   readonly #lanes: readonly Lanes[]
+  readonly #workers: number
   #nextNumber = 1
   #firstNumber = 0
   /** The number of calls, each with its weight. Only the queue changes it. */
@@ -37,7 +40,8 @@ export class CallQueue<Item extends Queued> {
 
   constructor(workers: number) {
     const make = (): Lanes => ({ high: new Lane(), medium: new Lane(), low: new Lane() })
-    this.#lanes = Array.from({ length: workers + 1 }, make)
+    this.#workers = workers
+    this.#lanes = Array.from({ length: 2 * workers + 1 }, make)
   }
 
   add(item: Item): void {
@@ -91,6 +95,18 @@ export class CallQueue<Item extends Queued> {
     return undefined
   }
 
+  /** Removes and returns the next call that warms up a worker. */
+  takeWarmUp(workerIndex: number): Item | undefined {
+    const lanes = this.#lanes[this.#workers + workerIndex + 1]!
+    for (const priority of PRIORITIES) {
+      const next = lanes[priority].first
+      if (next === undefined) continue
+      this.remove(next as Item)
+      return next as Item
+    }
+    return undefined
+  }
+
   /** All calls, which the caller may remove meanwhile. */
   *[Symbol.iterator](): Generator<Item> {
     for (const lanes of this.#lanes) {
@@ -105,7 +121,7 @@ export class CallQueue<Item extends Queued> {
   }
 
   #laneOf(item: Item): Lane {
-    return this.#lanes[item.workerIndex + 1]![item.priority]
+    return this.#lanes[(item.isWarmUp ? this.#workers : 0) + item.workerIndex + 1]![item.priority]
   }
 }
 

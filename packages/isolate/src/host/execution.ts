@@ -12,6 +12,7 @@ export class Execution<T = unknown> implements Queued {
   readonly id: number
   readonly priority: CallPriority
   readonly workerIndex: number
+  readonly isWarmUp: boolean
   /** The time of the call, in ms of `performance.now()`. */
   readonly startedAt: number
   /** The longest time in ms, and when it ends. */
@@ -68,12 +69,19 @@ export class Execution<T = unknown> implements Queued {
     call: WorkerCall<T>,
     id: number,
     workerIndex: number,
-    { deadline, isIdempotent, isAsync, isLoad }: Pick<Execution, 'deadline' | 'isIdempotent' | 'isAsync' | 'isLoad'>,
+    {
+      deadline,
+      isIdempotent,
+      isAsync,
+      isLoad,
+      isWarmUp,
+    }: Pick<Execution, 'deadline' | 'isIdempotent' | 'isAsync' | 'isLoad' | 'isWarmUp'>,
     now: number,
   ) {
     this.call = call
     this.isAsync = isAsync
     this.isLoad = isLoad
+    this.isWarmUp = isWarmUp
     this.id = id
     this.priority = call.priority ?? 'medium'
     this.workerIndex = workerIndex

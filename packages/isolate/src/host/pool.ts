@@ -9,6 +9,7 @@ import { closedError, deadlineError, detailsOf, elapsedTime, goneError, isExhaus
 import type { Settings } from './settings.ts'
 import { START_TIMEOUT, Supervisor, type SupervisedPool } from './supervisor.ts'
 import { clockOffset, Timer } from './timer.ts'
+import { WarmUps } from './warm-ups.ts'
 import { WorkerSlot } from './worker-slot.ts'
 import type { Worker } from './worker.ts'
 
@@ -37,6 +38,7 @@ export class Pool implements SupervisedPool {
   readonly timer: Timer
   /** The time of CLOCK_MONOTONIC in ms at which `performance.now()` was 0. */
   readonly clock: number
+  readonly warmUps: WarmUps = new WarmUps()
   /** Why no worker is started any more. */
   failure: TenonError | undefined
   isClosed = false
@@ -64,12 +66,13 @@ export class Pool implements SupervisedPool {
     return this.slots.reduce((sum, { worker }) => sum + (worker?.executions.length ?? 0), 0)
   }
 
-  /** Returns a worker that can get a call at once: the one that has had the fewest calls. @param only its place, or -1 for any */
-  freeSlot(only: number): WorkerSlot | undefined {
-    if (only >= 0) return this.slots[only]!.isFree ? this.slots[only] : undefined
+  /** Returns a worker that can get a call at once: the one that has had the fewest calls. */
+  freeSlot(execution: Execution): WorkerSlot | undefined {
+    const { workerIndex: only } = execution
+    if (only >= 0) return this.slots[only]!.canTake(execution) ? this.slots[only] : undefined
     let best: WorkerSlot | undefined
     for (const slot of this.slots) {
-      if (slot.isFree && (best === undefined || slot.worker!.calls < best.worker!.calls)) best = slot
+      if (slot.canTake(execution) && (best === undefined || slot.worker!.calls < best.worker!.calls)) best = slot
     }
     return best
   }
@@ -135,7 +138,8 @@ export class Pool implements SupervisedPool {
   /** Gives a worker calls of the queue, also those for which one that was waited for has left room. */
   #sendNext(slot: WorkerSlot): void {
     while (slot.isFree) {
-      const execution = this.queue.take(slot.index)
+      const mayTake = !slot.isCold || this.warmUps.blockingCalls > 0
+      const execution = this.queue.takeWarmUp(slot.index) ?? (mayTake ? this.queue.take(slot.index) : undefined)
       if (execution === undefined) return
       this.#send(slot, execution, performance.now())
     }
@@ -167,6 +171,7 @@ export class Pool implements SupervisedPool {
     publish('ready', () => ({ worker: { index, process }, elapsed: elapsedTime(startedAt, performance.now()) }))
     // The time of a call that was given up meanwhile begins now.
     this.timer.by(this.nextTime)
+    if (this.slots[index]?.isCold === true) void this.supervisor.warmUp(this.slots[index])
   }
 
   succeeded(worker: Worker, execution: Execution, value: unknown, nativeTime: number): void {

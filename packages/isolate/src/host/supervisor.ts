@@ -10,6 +10,7 @@ import { publish } from './events.ts'
 import type { Execution } from './execution.ts'
 import { closedError, crashError, deadlineError, detailsOf, lostError, loopError, memoryError } from './failures.ts'
 import { CrashWindow } from './restart-policy.ts'
+import type { WarmUps } from './warm-ups.ts'
 import type { WorkerSlot } from './worker-slot.ts'
 import type { ProcessEnd } from './worker-process.ts'
 import { type Ending, Worker, type WorkerListener } from './worker.ts'
@@ -27,6 +28,7 @@ export interface SupervisedPool extends WorkerListener {
   readonly queue: CallQueue<Execution>
   readonly metrics: CallMetrics
   readonly timer: Timer
+  readonly warmUps: WarmUps
   /** The time of CLOCK_MONOTONIC in ms at which `performance.now()` was 0. */
   readonly clock: number
   /** Why no worker is started any more. */
@@ -59,6 +61,7 @@ export class Supervisor {
   start(slot: WorkerSlot): void {
     if (slot.worker !== undefined) return
     publish('restart', () => ({ worker: { index: slot.index, process: 0 }, starts: slot.starts }))
+    slot.isCold = !this.#pool.warmUps.isEmpty
     if (slot.worker !== undefined || this.#pool.isClosed) return
     this.#pool.metrics.restarts++
     try {
@@ -81,6 +84,23 @@ export class Supervisor {
     // The answer may have come before the eventfd was asked for.
     this.#pool.collect(slot)
     timer.by(worker.startedAt + START_TIMEOUT)
+  }
+
+  /** Warms up a worker that replaces another one, and then lets it have the calls that wait. */
+  async warmUp(slot: WorkerSlot): Promise<void> {
+    const { worker } = slot
+    try {
+      await this.#pool.warmUps.runAll(slot.index)
+    } catch (error) {
+      // If it has ended, the next one has a warm-up of its own.
+      if (slot.worker !== worker || worker === undefined) return
+      worker.warmUpFailed(error)
+      this.end(slot, 'fault')
+      return
+    }
+    if (slot.worker !== worker) return
+    slot.isCold = false
+    this.#pool.advance()
   }
 
   /** Ends a worker by force. */

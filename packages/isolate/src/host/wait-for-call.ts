@@ -11,9 +11,14 @@ const longestWait = (): number => (isMainThread() ? Infinity : 100)
 
 /** Waits on this thread until a call is settled. Once a worker has the call, only the functions that it calls are served. */
 export function waitForCall(pool: Pool, execution: Execution): void {
-  while (!execution.isSettled) {
-    if (execution.place < 0) waitForTurn(pool, execution)
-    else waitForAnswer(pool, execution, pool.slots[execution.place]!)
+  pool.warmUps.blockingCalls++
+  try {
+    while (!execution.isSettled) {
+      if (execution.place < 0) waitForTurn(pool, execution)
+      else waitForAnswer(pool, execution, pool.slots[execution.place]!)
+    }
+  } finally {
+    pool.warmUps.blockingCalls--
   }
 }
 

@@ -1,4 +1,5 @@
 import { pollReadable, type ReadableWatch } from '@tenon/core/internal'
+import type { Execution } from './execution.ts'
 import { Backoff, type RestartLimits } from './restart-policy.ts'
 import type { Worker } from './worker.ts'
 
@@ -11,6 +12,8 @@ export class WorkerSlot {
   startsAt: number = Infinity
   /** Whether the worker is replaced after its calls. */
   mustReplace = false
+  /** Whether the worker gets no calls yet but those that warm it up. */
+  isCold = false
   /** The number of processes that were started. */
   starts = 0
   #watches: readonly ReadableWatch[] = []
@@ -20,7 +23,12 @@ export class WorkerSlot {
     this.backoff = new Backoff(limits.backoff)
   }
 
-  /** Whether the worker can get a call. */
+  /** Whether the worker can get a call at once. A synchronous call does not wait for a warm-up, because it blocks the thread. */
+  canTake({ isWarmUp, isAsync }: Pick<Execution, 'isWarmUp' | 'isAsync'>): boolean {
+    return this.isFree && (!this.isCold || isWarmUp || !isAsync)
+  }
+
+  /** Whether the worker has no call, and is not about to end. */
   get isFree(): boolean {
     const { worker } = this
     return worker !== undefined && worker.isIdle && worker.ending === undefined && !this.mustReplace

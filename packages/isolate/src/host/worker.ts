@@ -88,12 +88,12 @@ export class Worker implements RingOwner, RemoteWorker {
     return this.calls <= 1
   }
 
-  /** Why the worker cannot be trusted or reached any more. */
   /** Whether it has not loaded the library of a kernel yet. */
   isLoading(kernel: RemoteKernel): boolean {
     return this.#ring.isLoading(kernel)
   }
 
+  /** Why the worker cannot be trusted or reached any more. */
   get fault(): string | undefined {
     return this.#fault ?? this.#ring.fault
   }
@@ -199,6 +199,11 @@ export class Worker implements RingOwner, RemoteWorker {
   /** When a cancelled call is ended by force: its time begins when the worker can run it. */
   endOf(execution: Execution, grace: number): number {
     return this.isReady ? Math.max(execution.cancelledAt, this.oldestSince) + grace : Infinity
+  }
+
+  /** The worker gets no calls, because those that warm it up have failed. */
+  warmUpFailed(reason: unknown): void {
+    this.#fault ??= `its warm-up failed: ${reason instanceof Error ? reason.message : String(reason)}`
   }
 
   /** Releases a kernel and its state. */

@@ -18,6 +18,7 @@ import { traceOf } from './call-traces.ts'
 import { Execution } from './execution.ts'
 import { closedError } from './failures.ts'
 import type { CloseOptions, IsolateHealth, IsolateMetrics, WorkerHealth, WorkersOptions } from './options.ts'
+import type { WarmUp } from './warm-ups.ts'
 import type { WorkerSlot } from './worker-slot.ts'
 import { waitForCall } from './wait-for-call.ts'
 import { checkCallOptions, checkDuration, checkSettings, type Settings } from './settings.ts'
@@ -193,7 +194,7 @@ export class Workers implements AsyncDisposable {
     const pool = this.#pool
     if (pool.failure !== undefined) throw pool.failure
     const { deadline = this.#settings.deadline } = call
-    const settings = { deadline, isIdempotent: false, isAsync: true, isLoad: true }
+    const settings = { deadline, isIdempotent: false, isAsync: true, isLoad: true, isWarmUp: true }
     const execution = new Execution(call, this.#nextId++, index, settings, performance.now())
     this.#submit(execution as Execution)
     await pool.until(
@@ -201,6 +202,21 @@ export class Workers implements AsyncDisposable {
       () => undefined,
     )
     execution.take()
+  }
+
+  /**
+   * Warms up all workers, first one, and then the others, and each worker that replaces another one before it gets other calls. A worker whose
+   * warm-up fails then counts as one that crashed.
+   *
+   * @param warmUp makes asynchronous calls with an affinity, which run in the worker.
+   * @returns a function that ends the warm-ups of later workers. @throws (rejects with) what `warmUp` throws.
+   */
+  async warmUp(warmUp: WarmUp): Promise<() => void> {
+    const { slots, warmUps } = this.#pool
+    const [first, ...others] = slots
+    await warmUps.run(first!.index, warmUp)
+    await Promise.all(others.map(({ index }) => warmUps.run(index, warmUp)))
+    return warmUps.add(warmUp)
   }
 
   /** Whether a worker still runs. */
@@ -294,11 +310,12 @@ export class Workers implements AsyncDisposable {
     const { affinity, worker } = call
     const { deadline = this.#settings.deadline, idempotent = this.#settings.idempotent, signal } = call
     if (signal?.aborted === true) throw signal.reason
+    const cold = affinity === undefined ? undefined : this.#pool.warmUps.workerOf(affinity)
     return new Execution(
       call,
       this.#nextId++,
-      worker?.index ?? (affinity === undefined ? -1 : workerIndexOf(affinity, this.#settings.workers)),
-      { deadline, isIdempotent: idempotent, isAsync, isLoad: false },
+      worker?.index ?? cold ?? (affinity === undefined ? -1 : workerIndexOf(affinity, this.#settings.workers)),
+      { deadline, isIdempotent: idempotent, isAsync, isLoad: false, isWarmUp: cold !== undefined },
       performance.now(),
     )
   }
@@ -348,7 +365,7 @@ export class Workers implements AsyncDisposable {
   /** Gives a call and its followers to a worker or the queue, or rejects them if the queue is full. */
   #begin(execution: Execution): void {
     const pool = this.#pool
-    const slot = pool.freeSlot(execution.workerIndex)
+    const slot = pool.freeSlot(execution)
     if (slot !== undefined) return this.#pool.send(slot, execution, execution.startedAt)
     if (pool.queue.length + execution.weight <= this.#settings.queue) return pool.queue.add(execution)
     for (const each of execution.group()) {

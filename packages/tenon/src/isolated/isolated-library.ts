@@ -115,6 +115,12 @@ export class IsolatedLibrary implements AsyncDisposable {
    * const y = await softmax.async(x, { temperature: 2 }, { deadline: 1000 })
    */
   kernel<Result = Tensor>(name: string, options?: KernelOptions): IsolatedKernel<Result> {
+    const kernel = this.#kernel<Result>(name, options)
+    const warmUp: IsolatedKernel['warmUp'] = (run) => this.#host.warmUp(run)
+    return Object.defineProperty(kernel, 'warmUp', { value: warmUp, configurable: true })
+  }
+
+  #kernel<Result>(name: string, options: KernelOptions | undefined): IsolatedKernel<Result> {
     this.#host.checkOpen()
     const library: SearchedLibrary = {
       path: this.path,
