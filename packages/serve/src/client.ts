@@ -24,6 +24,8 @@ export {
   InvalidRequestError,
   ModelNotFoundError,
   ModelUnavailableError,
+  PermissionDeniedError,
   ProtocolError,
   RequestTooLargeError,
+  UnauthenticatedError,
 } from './errors.ts'

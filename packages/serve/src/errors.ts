@@ -18,6 +18,18 @@ export class ModelUnavailableError extends SimpleError {
 }
 defineKind(ModelUnavailableError)
 
+/** A request has no credentials that the server accepts. The status is 401. */
+export class UnauthenticatedError extends SimpleError {
+  static override readonly kind: string = 'UnauthenticatedError'
+}
+defineKind(UnauthenticatedError)
+
+/** The sender of a request may not do what the request asks for. The status is 403. */
+export class PermissionDeniedError extends SimpleError {
+  static override readonly kind: string = 'PermissionDeniedError'
+}
+defineKind(PermissionDeniedError)
+
 /** A request has more bytes than the server accepts. The status is 413. */
 export class RequestTooLargeError extends SimpleError {
   static override readonly kind: string = 'RequestTooLargeError'

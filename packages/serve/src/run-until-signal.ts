@@ -1,5 +1,4 @@
 import { setTimeout } from 'node:timers/promises'
-import { logLine } from './log.ts'
 import type { InferenceServer } from './server.ts'
 
 /** The options of {@link runUntilSignal}. */
@@ -21,7 +20,7 @@ const CHECK_INTERVAL = 1000
 
 /**
  * Runs a server until SIGTERM or SIGINT, and closes it. A second signal returns at once, and leaves the rest to the end of the process.
- * Writes a line of JSON to stderr when the server listens, and when it ends.
+ * Writes a line to the server's log when the server listens, and when it ends.
  *
  * @example
  * const server = await createServer({ models: [double], http: { port: 0 } })
@@ -32,7 +31,7 @@ export async function runUntilSignal(server: InferenceServer, options: RunOption
   const { drainDelay = 0, drainTimeout = 30_000 } = options
   const signals = new Signals()
   const { httpAddress, grpcAddress } = server
-  logLine('info', 'listening', {
+  server.log.write('info', 'listening', {
     http: `http://${httpAddress}`,
     ...(grpcAddress === undefined ? {} : { grpc: grpcAddress }),
   })
@@ -43,16 +42,16 @@ export async function runUntilSignal(server: InferenceServer, options: RunOption
   try {
     const first = await Promise.race([signals.next(), crashed])
     if (first === undefined) {
-      logLine('error', 'the processes of all models crash again and again', {})
+      server.log.write('error', 'the processes of all models crash again and again')
       await server.closeAsync({ deadline: drainTimeout })
       return 'crash loop'
     }
-    logLine('info', 'draining', { signal: first })
+    server.log.write('info', 'draining', { signal: first })
     const end = await Promise.race([
       drain(server, drainDelay, drainTimeout),
       signals.next().then(() => 'interrupted' as const),
     ])
-    logLine('info', end, {})
+    server.log.write('info', end)
     return end
   } finally {
     clearInterval(check)

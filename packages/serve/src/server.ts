@@ -1,11 +1,10 @@
 import { ArgumentError } from '@tenon/core'
 import { checkOptions, describe, wrongType } from '@tenon/core/internal'
 import type { Socket } from 'node:net'
-import { failureLog } from './failure-log.ts'
 import { GrpcServer, type GrpcOptions } from './grpc/grpc-server.ts'
 import { HttpServer, type HttpOptions } from './http/http-server.ts'
 import { isLoopback } from './http/listen-address.ts'
-import { logLine } from './log.ts'
+import { Log, type LogError, type LogOptions } from './log/log.ts'
 import { isModel, type Model } from './model/model.ts'
 import type { ModelSource } from './repository/model-source.ts'
 import { ByteBudget } from './service/byte-budget.ts'
@@ -14,7 +13,7 @@ import { ModelControl } from './service/model-control.ts'
 import { Metrics } from './service/metrics.ts'
 import { ModelRegistry } from './service/model-registry.ts'
 import type { TrafficWeights } from './service/traffic.ts'
-import { ServerLife, type LogError, type ServerState } from './service/server-state.ts'
+import { ServerLife, type ServerState } from './service/server-state.ts'
 import { problemOfPrefix, Regions } from './shared-memory/regions.ts'
 import { Tracing } from './tracing/tracing.ts'
 import { version } from './version.ts'
@@ -47,16 +46,19 @@ export interface ServerOptions {
   /** The longest time in which a request must arrive, in milliseconds. Default: 30,000. */
   readonly requestTimeout?: number
   /**
-   * Receives each error that a client was told of. By default, one line of JSON on stderr, with a stack if the server or a model is at fault.
-   * Of more than ten failures of one kind in a second, the others are only counted.
+   * Receives each error that a client was told of, instead of the log. Without it, the log has a line for each, and of more than ten failures of
+   * one kind in a second, the others are only counted.
    */
   readonly logError?: LogError
+  /** What is logged, and where. By default, failures are lines on stderr. */
+  readonly log?: LogOptions
 }
 
 const OPTIONS = [
   'allowClientSharedMemory',
   'grpc',
   'http',
+  'log',
   'logError',
   'maxInFlightBytes',
   'maxRequestBytes',
@@ -88,12 +90,14 @@ export class InferenceServer implements AsyncDisposable {
   readonly #control: ModelControl
   readonly #regions: Regions
   readonly #registry: ModelRegistry
+  /** @internal */
+  readonly log: Log
 
   /** @internal */
   constructor(
     http: HttpServer,
     grpc: GrpcServer | undefined,
-    { life, control, regions, registry }: Pick<ServerState, 'life' | 'control' | 'regions' | 'registry'>,
+    { life, control, regions, registry, log }: Pick<ServerState, 'life' | 'control' | 'regions' | 'registry' | 'log'>,
   ) {
     this.#http = http
     this.#grpc = grpc
@@ -101,6 +105,7 @@ export class InferenceServer implements AsyncDisposable {
     this.#control = control
     this.#regions = regions
     this.#registry = registry
+    this.log = log
   }
 
   /** The port on which HTTP is answered. */
@@ -189,7 +194,7 @@ export class InferenceServer implements AsyncDisposable {
  */
 export async function createServer(options: ServerOptions): Promise<InferenceServer> {
   const given = checkOptions<ServerOptions>(options, OPTIONS)
-  const { grpc = false, models = [], repository, modelControl = 'none', logError = failureLog(toStderr) } = given
+  const { grpc = false, models = [], repository, modelControl = 'none' } = given
   const { maxRequestBytes = 64 * 2 ** 20, maxInFlightBytes = 2 ** 30, requestTimeout = 30_000 } = given
   if (!Array.isArray(models) || !models.every(isModel)) {
     throw wrongType('models', 'an array of models', models, 'Make models with defineModel().')
@@ -224,7 +229,8 @@ export async function createServer(options: ServerOptions): Promise<InferenceSer
     tracing: await Tracing.load(),
     metrics: new Metrics(registry, { connections: () => connections.size, inFlightBytes: () => budget.used }),
     life,
-    logError,
+    log: await Log.open(given.log, given.logError),
+    access: undefined,
   }
   let http: HttpServer | undefined
   try {
@@ -258,5 +264,3 @@ function checkAtLeastOne(value: unknown, name: string): void {
   if (typeof value === 'number' && value >= 1) return
   throw new ArgumentError(`${name} must be a number from 1, got ${describe(value)}`)
 }
-
-const toStderr = (message: string, fields: Readonly<Record<string, unknown>>): void => logLine('error', message, fields)

@@ -40,7 +40,7 @@ export class Served {
     const server = await createServer({
       models,
       http: { port: 0 },
-      logError: (error) => void errors.push(error),
+      ...(options.log === undefined ? { logError: (error) => void errors.push(error) } : {}),
       ...options,
     })
     onTestFinished(() => server[Symbol.asyncDispose]())

@@ -3,8 +3,10 @@ import {
   InvalidRequestError,
   ModelNotFoundError,
   ModelUnavailableError,
+  PermissionDeniedError,
   ProtocolError,
   RequestTooLargeError,
+  UnauthenticatedError,
 } from '../errors.ts'
 import type { Attempt, Exchanger, Reply } from './exchange.ts'
 
@@ -72,6 +74,10 @@ function errorOf(status: number, bytes: Uint8Array): Error {
     case 400:
     case 415:
       return new InvalidRequestError(message, options)
+    case 401:
+      return new UnauthenticatedError(message, options)
+    case 403:
+      return new PermissionDeniedError(message, options)
     case 404:
       return new ModelNotFoundError(message, options)
     case 408:

@@ -3,6 +3,8 @@ import type { Failure, FailureKind } from '../service/describe-failure.ts'
 
 const CODE_OF: Readonly<Record<FailureKind, status>> = {
   invalid: status.INVALID_ARGUMENT,
+  unauthenticated: status.UNAUTHENTICATED,
+  denied: status.PERMISSION_DENIED,
   exists: status.ALREADY_EXISTS,
   unsupported: status.UNIMPLEMENTED,
   'not-found': status.NOT_FOUND,

@@ -1,5 +1,6 @@
 import {
   Server,
+  status,
   ServerCredentials,
   type handleUnaryCall,
   type Metadata,
@@ -17,8 +18,8 @@ import type { ServerState } from '../service/server-state.ts'
 import type { Carrier } from '../tracing/trace-context.ts'
 import { addressText } from '../http/listen-address.ts'
 import { statusOf } from './failure-code.ts'
-import { logFailure } from './log-failure.ts'
-import { limitArrivals } from './limit-arrivals.ts'
+import { admitStreams, connectRecord } from './admit-streams.ts'
+import { recordOf } from './grpc-stream.ts'
 import { checkHealth, streamInfer, unaryHandlers, watchHealth, type UnaryHandler } from './handlers.ts'
 import { serviceDefinition } from './service-definition.ts'
 
@@ -57,11 +58,12 @@ export class GrpcServer {
       // Connections whose clients have vanished end.
       'grpc.keepalive_time_ms': 60_000,
       'grpc.keepalive_timeout_ms': 20_000,
+      interceptors: [connectRecord],
     })
-    limitArrivals(server, state)
+    admitStreams(server, state)
     server.addService(serviceDefinition(GRPCInferenceService), methodsOf(state))
     server.addService(serviceDefinition(Health), {
-      Check: unary(state, 'Check', (bytes) => checkHealth(state, bytes)),
+      Check: unary(state, (bytes, { record }) => checkHealth(state, bytes, record.caller)),
       Watch: (call: ServerWritableStream<Buffer, Buffer>) => watchOrFail(state, call),
     })
     const bound = await new Promise<number>((resolve, reject) => {
@@ -86,11 +88,12 @@ export class GrpcServer {
 function methodsOf(state: ServerState): UntypedServiceImplementation {
   const handlers = unaryHandlers(state)
   return {
-    ...Object.fromEntries(Object.entries(handlers).map(([name, handler]) => [name, unary(state, name, handler)])),
+    ...Object.fromEntries(Object.entries(handlers).map(([name, handler]) => [name, unary(state, handler)])),
     ModelStreamInfer: (call: ServerDuplexStream<Buffer, Buffer>) => {
       const cancellation = new Cancellation()
       call.once('cancelled', () => cancellation.cancel(new Error('the client is gone')))
-      streamInfer(state, call, { cancellation, carrier: carrierOf(call.metadata) }).catch((error: unknown) => {
+      const record = recordOf(call)
+      streamInfer(state, call, { cancellation, carrier: carrierOf(call.metadata), record }).catch((error: unknown) => {
         // A server that closes has ended the call itself.
         if (!cancellation.isCancelled && state.life.isOpen) call.destroy(error as Error)
       })
@@ -107,10 +110,12 @@ function carrierOf(metadata: Metadata): Carrier {
   return traceparent === undefined ? NO_CARRIER : { traceparent, tracestate: textOf('tracestate') }
 }
 
-function unary(state: ServerState, path: string, handler: UnaryHandler): handleUnaryCall<Buffer, Buffer> {
+function unary(state: ServerState, handler: UnaryHandler): handleUnaryCall<Buffer, Buffer> {
   return (call, callback) => {
     const cancellation = new Cancellation()
-    const exchange: GrpcExchange = { cancellation, carrier: carrierOf(call.metadata), model: undefined, id: undefined }
+    const record = recordOf(call)
+    const exchange: GrpcExchange = { cancellation, carrier: carrierOf(call.metadata), record, model: undefined }
+    record.bytesIn = call.request.length
     let isAnswered = false
     // The event follows an answer, too.
     call.on('cancelled', () => {
@@ -118,14 +123,20 @@ function unary(state: ServerState, path: string, handler: UnaryHandler): handleU
     })
     const succeed = (bytes: Buffer): void => {
       isAnswered = true
+      record.status = status.OK
+      record.bytesOut = bytes.length
+      state.log.end(record)
       callback(null, bytes)
       // grpc-js has copied them behind a head of its own.
       freeBytes(bytes)
     }
     const fail = (error: unknown): void => {
       const answer = statusOf(describeFailure(error, exchange.model))
-      if (!cancellation.isCancelled) logFailure(state, error, call, { path, status: answer.code, id: exchange.id })
       isAnswered = true
+      record.status = answer.code
+      if (cancellation.isCancelled) record.leave()
+      else record.error = error
+      state.log.end(record)
       callback(answer)
     }
     let answer: Buffer | Promise<Buffer>

@@ -35,13 +35,14 @@ import {
   SystemSharedMemoryUnregisterRequestSchema,
   SystemSharedMemoryUnregisterResponseSchema,
 } from '../generated/open_inference_pb.js'
+import type { Caller } from '../access/caller.ts'
 import { ModelUnavailableError } from '../errors.ts'
 import { extensionsOf } from '../protocol/extensions.ts'
 import { readOverrides } from '../repository/read-overrides.ts'
 import type { Origin } from '../service/inference-count.ts'
 import { describeFailure } from '../service/describe-failure.ts'
 import { statusOf } from './failure-code.ts'
-import { logFailure } from './log-failure.ts'
+import { recordOf } from './grpc-stream.ts'
 import type { ServedModel } from '../service/served-model.ts'
 import type { ServerState } from '../service/server-state.ts'
 import { unknownRegion } from '../shared-memory/regions.ts'
@@ -56,13 +57,18 @@ export type UnaryHandler = (bytes: Buffer, exchange: GrpcExchange) => Buffer | P
 /** The methods with one request and one answer, by name. */
 export function unaryHandlers(state: ServerState): Readonly<Record<string, UnaryHandler>> {
   const { life, name, version, registry } = state
-  const found = (request: { readonly name: string; readonly version: string }): ServedModel =>
-    registry.find(request.name, request.version === '' ? undefined : request.version)
+  const found = (
+    request: { readonly name: string; readonly version: string },
+    { record: { caller } }: GrpcExchange,
+  ): ServedModel => {
+    caller.check('infer', request.name)
+    return registry.find(request.name, request.version === '' ? undefined : request.version)
+  }
   return {
     ServerLive: () => encode(ServerLiveResponseSchema, create(ServerLiveResponseSchema, { live: true })),
     ServerReady: () => encode(ServerReadyResponseSchema, create(ServerReadyResponseSchema, { ready: life.isReady })),
-    ModelReady: (bytes) => {
-      const served = loadedModel(() => found(decodeMessage(ModelReadyRequestSchema, bytes)))
+    ModelReady: (bytes, exchange) => {
+      const served = loadedModel(() => found(decodeMessage(ModelReadyRequestSchema, bytes), exchange))
       const ready = served !== undefined && life.isReadyFor(served)
       return encode(ModelReadyResponseSchema, create(ModelReadyResponseSchema, { ready }))
     },
@@ -71,27 +77,33 @@ export function unaryHandlers(state: ServerState): Readonly<Record<string, Unary
         ServerMetadataResponseSchema,
         create(ServerMetadataResponseSchema, { name, version, extensions: extensionsOf(state) }),
       ),
-    ModelMetadata: (bytes) => {
-      const served = found(decodeMessage(ModelMetadataRequestSchema, bytes))
+    ModelMetadata: (bytes, exchange) => {
+      const served = found(decodeMessage(ModelMetadataRequestSchema, bytes), exchange)
       return encode(ModelMetadataResponseSchema, metadataMessage(served, registry.versions(served.model.name)))
     },
-    ModelConfig: (bytes) =>
-      encode(ModelConfigResponseSchema, configMessage(found(decodeMessage(ModelConfigRequestSchema, bytes)))),
-    ModelStatistics: (bytes) => {
+    ModelConfig: (bytes, exchange) =>
+      encode(ModelConfigResponseSchema, configMessage(found(decodeMessage(ModelConfigRequestSchema, bytes), exchange))),
+    ModelStatistics: (bytes, exchange) => {
+      const { caller } = exchange.record
       const request = decodeMessage(ModelStatisticsRequestSchema, bytes)
       return encode(
         ModelStatisticsResponseSchema,
-        statisticsMessage(request.name === '' ? registry.all() : [found(request)]),
+        statisticsMessage(
+          request.name === ''
+            ? registry.all().filter(({ model }) => caller.sees(model.name))
+            : [found(request, exchange)],
+        ),
       )
     },
-    RepositoryIndex: (bytes) => {
+    RepositoryIndex: (bytes, { record: { caller } }) => {
       const { ready } = decodeMessage(RepositoryIndexRequestSchema, bytes)
-      const models = state.control.index(ready)
+      const models = state.control.index(ready).filter((line) => caller.sees(line.name))
       return encode(RepositoryIndexResponseSchema, create(RepositoryIndexResponseSchema, { models }))
     },
     RepositoryModelLoad: async (bytes, exchange) => {
       const { modelName, parameters } = decodeMessage(RepositoryModelLoadRequestSchema, bytes)
       exchange.model = modelName
+      exchange.record.caller.check('load', modelName)
       const given = Object.entries(parameters).map(([key, { parameterChoice }]) => [key, parameterChoice.value])
       await state.control.load(
         modelName,
@@ -101,6 +113,7 @@ export function unaryHandlers(state: ServerState): Readonly<Record<string, Unary
     },
     RepositoryModelUnload: async (bytes, exchange) => {
       exchange.model = decodeMessage(RepositoryModelUnloadRequestSchema, bytes).modelName
+      exchange.record.caller.check('load', exchange.model)
       await state.control.unload(exchange.model)
       return encode(RepositoryModelUnloadResponseSchema, create(RepositoryModelUnloadResponseSchema, {}))
     },
@@ -166,17 +179,27 @@ export async function streamInfer(
   }
   call.once('close', state.life.onClose(endWhenIdle))
   for await (const bytes of call as AsyncIterable<Buffer>) {
-    const exchange: GrpcExchange = { ...origin, model: undefined, id: undefined }
+    const record = origin.record.next()
+    record.bytesIn = bytes.length
+    const exchange: GrpcExchange = { ...origin, record, model: undefined }
     isRunning = true
     let answer: Buffer
     try {
       answer = encodeStreamResponse(await infer(state, bytes, exchange))
+      record.status = status.OK
     } catch (error) {
-      if (origin.cancellation.isCancelled) return
+      if (origin.cancellation.isCancelled) {
+        record.leave()
+        state.log.end(record)
+        return
+      }
       const { code, details: errorMessage } = statusOf(describeFailure(error, exchange.model))
-      logFailure(state, error, call, { path: 'ModelStreamInfer', status: code, id: exchange.id })
+      record.error = error
+      record.status = code
       answer = encode(ModelStreamInferResponseSchema, create(ModelStreamInferResponseSchema, { errorMessage }))
     }
+    record.bytesOut = answer.length
+    state.log.end(record)
     await send(call, answer)
     isRunning = false
     if (!state.life.isOpen) endWhenIdle()
@@ -206,15 +229,18 @@ const healthMessage = ({ life }: ServerState): Buffer =>
   encode(HealthCheckResponseSchema, create(HealthCheckResponseSchema, { status: life.isReady ? SERVING : NOT_SERVING }))
 
 /** Answers whether the server, or a model, is ready. @throws {ModelNotFoundError} */
-export function checkHealth(state: ServerState, bytes: Buffer): Buffer {
+export function checkHealth(state: ServerState, bytes: Buffer, caller: Caller): Buffer {
   const { service } = decodeMessage(HealthCheckRequestSchema, bytes)
-  if (service !== '') state.registry.find(service)
+  if (service !== '') {
+    caller.check('infer', service)
+    state.registry.find(service)
+  }
   return healthMessage(state)
 }
 
 /** Sends whether the server is ready, now and when it changes, until the server closes. */
 export function watchHealth(state: ServerState, call: ServerWritableStream<Buffer, Buffer>): void {
-  call.write(checkHealth(state, call.request))
+  call.write(checkHealth(state, call.request, recordOf(call).caller))
   call.once(
     'close',
     state.life.onEnd(() => call.write(healthMessage(state))),

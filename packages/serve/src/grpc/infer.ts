@@ -16,8 +16,6 @@ import { readGrpcRequest } from './to-request.ts'
 export interface GrpcExchange extends Origin {
   /** The model that the message names, for the description of errors. */
   model: string | undefined
-  /** The id of an inference, once it is known. */
-  id: string | undefined
 }
 
 /** The model that the head of a message names. */
@@ -87,6 +85,7 @@ class InferCall {
     this.#raw = headLength === undefined ? this.#message!.rawInputContents : raw
     const { modelName, modelVersion } = (known ?? this.#message)!
     exchange.model = modelName
+    exchange.record.caller.check('infer', modelName)
     this.#served = findModel(state, modelName, modelVersion === '' ? undefined : modelVersion)
     this.#served.enter()
     this.#count = new InferenceCount(this.#served, state, exchange)
@@ -122,7 +121,7 @@ class InferCall {
               this.#state.limits.bytes,
             ),
           )
-    this.#exchange.id = plan.request.id
+    this.#exchange.record.inferenceId = plan.request.id
     if (this.#head !== undefined && this.#message !== undefined) keepName(this.#head, this.#message)
     this.#message = undefined
     const copying = this.#share.reserve(this.#bytes.length + plan.copiedBytes)
@@ -130,10 +129,11 @@ class InferCall {
   }
 
   #infer(plan: InferPlan): Buffer | Promise<Buffer> {
-    const { cancellation } = this.#exchange
+    const { cancellation, record } = this.#exchange
     const inference = new Inference(this.#served, plan, this.#state.regions, {
       cancellation,
       trace: this.#count.trace,
+      record,
     })
     this.#inference = inference
     inference.places.forEach((place, i) => place.set(this.#raw[i]!))

@@ -31,7 +31,7 @@ const copied = Buffer.allocUnsafeSlow(MOST_COPIED)
  * @param timeout the longest time without a byte being read, in milliseconds.
  */
 export function sendAnswer(
-  { request, response }: Exchange,
+  { request, response, record }: Exchange,
   { status, text, contentType = 'application/json', binary = NO_BYTES, headers: given }: Answer,
   timeout: number,
 ): void {
@@ -42,12 +42,15 @@ export function sendAnswer(
   if (binary.length > 0) headers['inference-header-content-length'] = textSize
   let size = textSize
   for (const { length } of binary) size += length
+  record.status = status
+  record.bytesOut = size
   const encoding = accepted === undefined || size < SMALLEST_COMPRESSED ? undefined : chooseEncoding(accepted)
   if (encoding !== undefined) {
     headers['content-encoding'] = encoding
     const whole = join(text, textSize, binary, Buffer.allocUnsafe(size))
     const body = encoding === 'gzip' ? gzipSync(whole) : deflateSync(whole)
     headers['content-length'] = body.length
+    record.bytesOut = body.length
     response.writeHead(status, headers)
     response.end(body)
   } else {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createGunzip, createInflate, type Gunzip, type Inflate } from 'node:zlib'
 import { InvalidRequestError, RequestTooLargeError } from '../errors.ts'
+import type { RequestRecord } from '../log/request-record.ts'
 import { ByteShare } from '../service/byte-budget.ts'
 import { freeBytes } from '../service/free-bytes.ts'
 import type { RequestLimits, ServerState } from '../service/server-state.ts'
@@ -25,6 +26,7 @@ export type BodyLimits = Pick<ServerState, 'limits' | 'budget'>
 export class BodyReader {
   readonly #limits: RequestLimits
   readonly #request: IncomingMessage
+  readonly #record: RequestRecord
   readonly #stream: Readable
   /** The chunk that arrived last, and where its unread part begins. */
   #chunk: Buffer = NO_BYTES
@@ -38,12 +40,16 @@ export class BodyReader {
   #wake: (() => void) | undefined
 
   /** @throws {HttpError} for an encoding that is not gzip, deflate or identity. @throws {RequestTooLargeError} */
-  constructor({ request, cancellation }: Pick<Exchange, 'request' | 'cancellation'>, { limits, budget }: BodyLimits) {
+  constructor(
+    { request, cancellation, record }: Pick<Exchange, 'request' | 'cancellation' | 'record'>,
+    { limits, budget }: BodyLimits,
+  ) {
     this.#limits = limits
     this.#share = new ByteShare(budget, cancellation)
     const length = Number(request.headers['content-length'] ?? 0)
     if (length > limits.bytes) throw this.#tooLarge()
     this.#request = request
+    this.#record = record
     this.#stream = decoded(request)
     // The size of other bodies is known only once they have arrived.
     if (this.#stream === request) this.#expected = length
@@ -198,6 +204,7 @@ export class BodyReader {
     this.#chunk = chunk
     this.#at = 0
     this.#read += chunk.length
+    this.#record.bytesIn = this.#read
     if (this.#read > this.#limits.bytes) throw this.#tooLarge()
     if (++this.#count > MOST_CHUNKS) throw new RequestTooLargeError(`a body must have at most ${MOST_CHUNKS} chunks`)
     return true

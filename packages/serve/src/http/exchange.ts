@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Cancellation } from '../service/cancellation.ts'
 import { onDisconnect } from './on-disconnect.ts'
+import { RequestRecord, type RequestSource } from '../log/request-record.ts'
 import type { PathParts } from './router.ts'
 
 /** One request and its answer, and what ends with them. */
@@ -9,8 +10,7 @@ export class Exchange {
   readonly response: ServerResponse
   /** The parts of the path that its route names. Empty until the route is found. */
   parts: PathParts = {}
-  /** The id of an inference, once it is known. */
-  id: string | undefined
+  readonly record: RequestRecord
   /** Whether all of the body was read, which is known before the stream says that it has ended. */
   hasRead = false
   /** Cancelled when the client is gone. */
@@ -23,7 +23,7 @@ export class Exchange {
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.request = request
     this.response = response
-    this.id = undefined
+    this.record = new RequestRecord(new HttpSource(request))
     // Follows the last byte of the answer, and the end of a connection before it.
     response.on('close', () => this.#close())
     // On a connection that ends, Node.js does not close responses that wait for others.
@@ -57,4 +57,35 @@ export class Exchange {
       return
     }
   }
+}
+
+/** The facts about a request that Node.js keeps. */
+class HttpSource implements RequestSource {
+  readonly #request: IncomingMessage
+
+  constructor(request: IncomingMessage) {
+    this.#request = request
+  }
+
+  get method(): string {
+    return this.#request.method ?? ''
+  }
+
+  get path(): string {
+    return pathOf(this.#request)
+  }
+
+  get address(): string | undefined {
+    return this.#request.socket.remoteAddress
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers[name]?.toString()
+  }
+}
+
+/** The path of a request without its query, which can have secrets. */
+export function pathOf({ url = '' }: IncomingMessage): string {
+  const query = url.indexOf('?')
+  return query === -1 ? url : url.slice(0, query)
 }

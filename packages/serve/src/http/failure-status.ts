@@ -3,6 +3,8 @@ import type { FailureKind } from '../service/describe-failure.ts'
 /** The status of a failure in HTTP. */
 export const STATUS_OF: Readonly<Record<FailureKind, number>> = {
   invalid: 400,
+  unauthenticated: 401,
+  denied: 403,
   exists: 400,
   unsupported: 501,
   'not-found': 404,

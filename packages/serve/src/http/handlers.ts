@@ -17,35 +17,41 @@ export function routesOf(state: ServerState): Router<Handler> {
   const { registry } = state
   const router = new Router<Handler>()
   const ofModel = (verb: string, rest: string, handler: Handler): void => {
-    router.add(verb, `/v2/models/:model${rest}`, handler)
-    router.add(verb, `/v2/models/:model/versions/:version${rest}`, handler)
+    router.add(verb, `/v2/models/:model${rest}`, 'infer', handler)
+    router.add(verb, `/v2/models/:model/versions/:version${rest}`, 'infer', handler)
   }
   const found = ({ parts }: Exchange) => registry.find(parts['model']!, parts['version'])
 
   // The first route is found in the least time.
   ofModel('POST', '/infer', (exchange) => infer(state, exchange))
-  router.add('GET', '/v2', () => ok({ name: state.name, version: state.version, extensions: extensionsOf(state) }))
-  router.add('GET', '/v2/health/live', () => ok({ live: true }))
-  router.add('GET', '/v2/health/ready', () => readiness(state.life.isReady))
-  router.add('GET', '/v2/models/stats', () => ok({ model_stats: registry.all().map(modelStatistics) }))
-  router.add('POST', '/v2/repository/index', async (exchange) => {
-    const { ready } = await readObject(exchange, state)
-    return ok(state.control.index(ready === true))
+  router.add('GET', '/v2', 'caller', () =>
+    ok({ name: state.name, version: state.version, extensions: extensionsOf(state) }),
+  )
+  router.add('GET', '/v2/health/live', 'nothing', () => ok({ live: true }))
+  router.add('GET', '/v2/health/ready', 'nothing', () => readiness(state.life.isReady))
+  router.add('GET', '/v2/models/stats', 'caller', ({ record: { caller } }) => {
+    const seen = registry.all().filter(({ model }) => caller.sees(model.name))
+    return ok({ model_stats: seen.map(modelStatistics) })
   })
-  router.add('POST', '/v2/repository/models/:model/load', async (exchange) => {
+  router.add('POST', '/v2/repository/index', 'caller', async (exchange) => {
+    const { ready } = await readObject(exchange, state)
+    const { caller } = exchange.record
+    return ok(state.control.index(ready === true).filter(({ name }) => caller.sees(name)))
+  })
+  router.add('POST', '/v2/repository/models/:model/load', 'load', async (exchange) => {
     const name = exchange.parts['model']!
     const { parameters = {} } = await readObject(exchange, state)
     if (!isObject(parameters)) throw wrong('parameters', 'an object', parameters)
     await state.control.load(name, readOverrides(name, parameters))
     return { status: 200, text: '' }
   })
-  router.add('POST', '/v2/repository/models/:model/unload', async ({ parts }) => {
+  router.add('POST', '/v2/repository/models/:model/unload', 'load', async ({ parts }) => {
     await state.control.unload(parts['model']!)
     return { status: 200, text: '' }
   })
   addTrafficRoutes(router, state)
   addRegionRoutes(router, state)
-  router.add('GET', '/metrics', async () => ({ status: 200, ...(await state.metrics.text()) }))
+  router.add('GET', '/metrics', 'metrics', async () => ({ status: 200, ...(await state.metrics.text()) }))
   ofModel('GET', '', (exchange) => ok(modelMetadata(found(exchange), registry.versions(exchange.parts['model']!))))
   ofModel('GET', '/ready', (exchange) => {
     const served = found(exchange)

@@ -1,16 +1,18 @@
 import { createServer as createHttpServer, STATUS_CODES, type Server, type ServerResponse } from 'node:http'
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
 import { describeFailure } from '../service/describe-failure.ts'
-import type { LogError, ServerState } from '../service/server-state.ts'
+import { authorizationOf, identify } from '../access/access.ts'
+import type { Caller } from '../access/caller.ts'
+import type { ServerState } from '../service/server-state.ts'
 import { sendAnswer, type Answer } from './answer.ts'
 import { discardRest, hasRest } from './discard-rest.ts'
 import { HttpError, STATUS_OF } from './failure-status.ts'
-import { Exchange } from './exchange.ts'
+import { Exchange, pathOf } from './exchange.ts'
 import type { Handler } from './handler.ts'
 import { routesOf } from './handlers.ts'
 import { addressText, isLoopback } from './listen-address.ts'
 import { Origins } from './origins.ts'
-import type { Router } from './router.ts'
+import type { Found, Router } from './router.ts'
 import { watchClients } from './watch-clients.ts'
 
 /** Where a server listens. */
@@ -38,7 +40,7 @@ export class HttpServer {
   readonly #connections: ReadonlySet<Socket>
   readonly #host: string
   readonly #origins: Origins
-  readonly #logError: LogError
+  readonly #state: Pick<ServerState, 'access' | 'log'>
   /** The longest time in which a client reads nothing of its answer, in milliseconds. */
   readonly #timeout: number
   /** Whether connections end after the answer to their newest request. */
@@ -52,7 +54,7 @@ export class HttpServer {
     this.#router = routesOf(state)
     this.#host = host
     this.#origins = new Origins(allowedOrigins, isLoopback(host))
-    this.#logError = state.logError
+    this.#state = state
     this.#timeout = state.limits.timeout
     this.#connections = connections
     this.#server = createHttpServer(
@@ -75,7 +77,9 @@ export class HttpServer {
       // The body does not come.
       response.setHeader('connection', 'close')
       const exchange = new Exchange(request, response)
-      sendAnswer(exchange, answerTo(new HttpError(417, 'the Expect must be 100-continue')), this.#timeout)
+      exchange.record.error = new HttpError(417, 'the Expect must be 100-continue')
+      sendAnswer(exchange, answerTo(exchange.record.error), this.#timeout)
+      state.log.end(exchange.record)
       exchange.leave()
     })
     this.#server.maxConnections = 20_000
@@ -175,26 +179,24 @@ export class HttpServer {
   }
 
   async #answer(exchange: Exchange): Promise<void> {
-    const { request, response } = exchange
-    const { method = '', url = '', headers, httpVersion } = request
-    const query = url.indexOf('?')
-    const path = query === -1 ? url : url.slice(0, query)
+    const { request, response, record } = exchange
+    const { method = '', headers, httpVersion } = request
     let answer: Answer
     try {
       if (headers.host === undefined && httpVersion === '1.1') throw new HttpError(400, 'the request must have a Host')
       checkTransferEncoding(headers['transfer-encoding'], httpVersion)
       this.#origins.check(headers)
       const preflight = this.#origins.preflight(method, headers)
-      answer = preflight ?? (await this.#handle(exchange, method, path))
+      answer = preflight ?? (await this.#handle(exchange, method))
     } catch (error) {
       answer = answerTo(error, exchange.parts['model'])
-      if (!response.destroyed) {
-        const id = headers['x-request-id']?.toString() ?? exchange.id
-        this.#logError(error, { method, path, status: answer.status, address: request.socket.remoteAddress, id })
-      }
+      record.error = error
     }
     try {
-      if (response.destroyed) return
+      if (response.destroyed) {
+        record.leave()
+        return
+      }
       // Node.js drops the answers behind one that ends the connection.
       const isLast = this.#newest.get(request.socket) === response
       if (this.#isClosing && isLast) response.setHeader('connection', 'close')
@@ -202,14 +204,33 @@ export class HttpServer {
       this.#origins.allow(headers, response)
       sendAnswer(exchange, answer, this.#timeout)
     } finally {
+      this.#state.log.end(record)
       exchange.leave()
     }
   }
 
-  #handle(exchange: Exchange, method: string, path: string): Answer | Promise<Answer> {
-    const { handler, parts } = this.#router.find(method, path)
-    exchange.parts = parts
-    return handler(exchange)
+  /** Finds out who sends a request before its path is answered, so that callers without credentials do not learn which paths there are. */
+  #handle(exchange: Exchange, method: string): Answer | Promise<Answer> {
+    const { request, record } = exchange
+    let found: Found<Handler> | undefined
+    let problem: unknown
+    try {
+      found = this.#router.find(method, pathOf(request))
+    } catch (error) {
+      problem = error
+    }
+    const caller = identify(this.#state.access, found?.need ?? 'caller', () => ({
+      authorization: authorizationOf(request.rawHeaders),
+      socket: request.socket,
+    }))
+    const answer = (known: Caller): Answer | Promise<Answer> => {
+      record.caller = known
+      if (found === undefined) throw problem
+      exchange.parts = found.parts
+      known.check(found.need, found.parts['model'])
+      return found.handler(exchange)
+    }
+    return caller instanceof Promise ? caller.then(answer) : answer(caller)
   }
 }
 
@@ -223,7 +244,9 @@ function answerTo(error: unknown, model?: string): Answer {
   const asJson = (message: string): string => JSON.stringify({ error: message })
   if (error instanceof HttpError) return { status: error.status, text: asJson(error.message), headers: error.headers }
   const { kind, message } = describeFailure(error, model)
-  const headers = kind === 'unavailable' ? { 'retry-after': '1' } : {}
+  const headers: Record<string, string> = {}
+  if (kind === 'unavailable') headers['retry-after'] = '1'
+  if (kind === 'unauthenticated') headers['www-authenticate'] = 'Bearer realm="tenon"'
   return { status: STATUS_OF[kind], text: asJson(message), headers }
 }
 

@@ -17,11 +17,11 @@ import type { Exchange } from './exchange.ts'
 
 /** Runs a model for one request. @throws (rejects with) the error to answer. */
 export async function infer(state: ServerState, exchange: Exchange): Promise<Answer> {
-  const { request, parts, cancellation } = exchange
+  const { request, parts, cancellation, record } = exchange
   const served = findModel(state, parts['model']!, parts['version'])
   served.enter()
   exchange.onEnd(() => served.leave())
-  const count = new InferenceCount(served, state, { cancellation, carrier: request.headers })
+  const count = new InferenceCount(served, state, { cancellation, carrier: request.headers, record })
   try {
     const reader = new BodyReader(exchange, state)
     exchange.onEnd(() => reader.release())
@@ -34,10 +34,10 @@ export async function infer(state: ServerState, exchange: Exchange): Promise<Ans
     let plan: InferPlan | undefined = isRaw
       ? planInference(served.model, rawRequest(served.model, head), limits.bytes)
       : planOf(served, head, limits.bytes)
-    exchange.id = plan.request.id
+    record.inferenceId = plan.request.id
     const waiting = isRaw ? undefined : reader.reserve(plan.arrivingBytes, plan.copiedBytes)
     if (waiting !== undefined) await waiting
-    const inference = new Inference(served, plan, state.regions, { cancellation, trace: count.trace })
+    const inference = new Inference(served, plan, state.regions, { cancellation, trace: count.trace, record })
     // The elements in its JSON take much more memory than their bytes, which are reserved.
     plan = undefined
     exchange.onEnd(() => inference.close())

@@ -23,28 +23,29 @@ export function addRegionRoutes(router: Router<Handler>, state: ServerState): vo
   const { regions } = state
   const system = '/v2/systemsharedmemory'
   for (const path of [`${system}/status`, `${system}/region/:region/status`]) {
-    router.add('GET', path, ({ parts }) => ok(regions.list(parts['region']).map(described)))
+    router.add('GET', path, 'shared-memory', ({ parts }) => ok(regions.list(parts['region']).map(described)))
   }
-  router.add('POST', `${system}/region/:region/register`, async (exchange) => {
+  router.add('POST', `${system}/region/:region/register`, 'shared-memory', async (exchange) => {
     const { key, offset = 0, byte_size: byteSize } = await readObject(exchange, state)
     regions.register(exchange.parts['region']!, key, offset, byteSize)
     return empty
   })
   for (const path of [`${system}/unregister`, `${system}/region/:region/unregister`]) {
-    router.add('POST', path, ({ parts }) => {
+    router.add('POST', path, 'shared-memory', ({ parts }) => {
       regions.unregister(parts['region'])
       return empty
     })
   }
 
   const cuda = '/v2/cudasharedmemory'
-  router.add('GET', `${cuda}/status`, () => ok([]))
-  router.add('GET', `${cuda}/region/:region/status`, ({ parts }) => {
+  router.add('GET', `${cuda}/status`, 'shared-memory', () => ok([]))
+  router.add('GET', `${cuda}/region/:region/status`, 'shared-memory', ({ parts }) => {
     throw unknownRegion(parts['region']!)
   })
-  router.add('POST', `${cuda}/region/:region/register`, () => {
+  router.add('POST', `${cuda}/region/:region/register`, 'shared-memory', () => {
     throw new UnsupportedError('this server shares no memory of GPUs with its clients')
   })
   // Clients unregister before they register, so there is nothing to do, and nothing wrong.
-  for (const path of [`${cuda}/unregister`, `${cuda}/region/:region/unregister`]) router.add('POST', path, () => empty)
+  for (const path of [`${cuda}/unregister`, `${cuda}/region/:region/unregister`])
+    router.add('POST', path, 'shared-memory', () => empty)
 }

@@ -1,3 +1,4 @@
+import type { Need } from '../access/caller.ts'
 import { HttpError } from './failure-status.ts'
 
 /** The parts of a path that a pattern names, decoded: `{ model: 'rms_norm' }`. */
@@ -6,11 +7,13 @@ export type PathParts = Readonly<Record<string, string>>
 interface Route<Handler> {
   readonly verb: string
   readonly pattern: readonly string[]
+  readonly need: Need
   readonly handler: Handler
 }
 
-/** A handler, and what the path names. */
-interface Found<Handler> {
+/** A handler, the requirement for its callers, and what the path names. */
+export interface Found<Handler> {
+  readonly need: Need
   readonly handler: Handler
   readonly parts: PathParts
 }
@@ -21,9 +24,9 @@ export class Router<Handler> {
   /** The result for the last path, because the next request usually has the same path. */
   #last: { readonly verb: string; readonly path: string; readonly found: Found<Handler> } | undefined
 
-  /** @param pattern such as `/v2/models/:model/infer`. Earlier routes win. */
-  add(verb: string, pattern: string, handler: Handler): void {
-    this.#routes.push({ verb, pattern: pattern.split('/'), handler })
+  /** @param pattern such as `/v2/models/:model/infer`. Earlier routes win. @param need is checked before the handler runs, for `:model`. */
+  add(verb: string, pattern: string, need: Need, handler: Handler): void {
+    this.#routes.push({ verb, pattern: pattern.split('/'), need, handler })
   }
 
   /** @throws {HttpError} 404 for an unknown path, 405 for another verb, 400 for a path that cannot be decoded. */
@@ -37,9 +40,9 @@ export class Router<Handler> {
   #search(verb: string, path: string): Found<Handler> {
     const given = path.split('/')
     const verbs: string[] = []
-    for (const { verb: wanted, pattern, handler } of this.#routes) {
+    for (const { verb: wanted, pattern, need, handler } of this.#routes) {
       if (!fits(pattern, given)) continue
-      if (wanted === verb) return { handler, parts: readParts(pattern, given) }
+      if (wanted === verb) return { need, handler, parts: readParts(pattern, given) }
       verbs.push(wanted)
     }
     if (verbs.length === 0)

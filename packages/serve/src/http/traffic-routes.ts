@@ -15,8 +15,8 @@ export function addTrafficRoutes(router: Router<Handler>, state: ServerState): v
     const text = JSON.stringify({ name, traffic: control.traffic(name) ?? null })
     return { status: 200, text }
   }
-  router.add('GET', PATH, ({ parts }) => answer(parts['model']!))
-  router.add('POST', PATH, async (exchange) => {
+  router.add('GET', PATH, 'load', ({ parts }) => answer(parts['model']!))
+  router.add('POST', PATH, 'load', async (exchange) => {
     control.checkExplicit()
     const name = exchange.parts['model']!
     const { traffic } = await readObject(exchange, state)

@@ -6,13 +6,17 @@ import {
   ModelLoadError,
   ModelNotFoundError,
   ModelUnavailableError,
+  PermissionDeniedError,
   RequestTooLargeError,
+  UnauthenticatedError,
 } from '../errors.ts'
 import { faultOf } from './fault-of.ts'
 
 /** The kinds of failures of a request, which both transports have statuses for. */
 export type FailureKind =
   | 'invalid'
+  | 'unauthenticated'
+  | 'denied'
   | 'exists'
   | 'unsupported'
   | 'not-found'
@@ -62,6 +66,8 @@ function describe(error: unknown, model: string | undefined): Failure {
     const { kind } = error.details
     return { kind: kind === 'exists' || kind === 'not-found' ? kind : 'invalid', message: textOf(error) }
   }
+  if (error instanceof UnauthenticatedError) return { kind: 'unauthenticated', message: textOf(error) }
+  if (error instanceof PermissionDeniedError) return { kind: 'denied', message: textOf(error) }
   if (error instanceof UnsupportedError) return { kind: 'unsupported', message: withoutPaths(textOf(error), error) }
   if (error instanceof ModelLoadError) return { kind: 'failed', message: withoutPaths(error.sentence, error) }
   if (error instanceof ModelNotFoundError) return { kind: 'not-found', message: textOf(error) }

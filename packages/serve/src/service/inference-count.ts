@@ -1,6 +1,7 @@
 import { QueueFullError } from '@tenon/core'
 import { KernelDeadlineError } from 'tenon/isolate'
 import { InvalidRequestError, ModelUnavailableError, RequestTooLargeError } from '../errors.ts'
+import type { RequestRecord } from '../log/request-record.ts'
 import type { Carrier } from '../tracing/trace-context.ts'
 import type { RequestTrace } from '../tracing/tracing.ts'
 import type { Cancellation } from './cancellation.ts'
@@ -15,6 +16,8 @@ export interface Origin {
   readonly cancellation: Cancellation
   /** The headers, which can name the client's trace. */
   readonly carrier: Carrier
+  /** The record of the request for the log. */
+  readonly record: RequestRecord
 }
 
 /** The trace of one request for a model, and the counts of what came of it. Either {@link succeed} or {@link fail} ends it. */
@@ -23,16 +26,20 @@ export class InferenceCount {
   readonly #served: ServedModel
   readonly #metrics: Metrics
   readonly #cancellation: Cancellation
+  readonly #record: RequestRecord
   readonly #start = performance.now()
 
   constructor(
     served: ServedModel,
     { metrics, tracing }: Pick<ServerState, 'metrics' | 'tracing'>,
-    { cancellation, carrier }: Origin,
+    { cancellation, carrier, record }: Origin,
   ) {
     this.#served = served
     this.#metrics = metrics
     this.#cancellation = cancellation
+    this.#record = record
+    record.model = served.model.name
+    record.version = served.model.version
     this.trace = tracing.start(served.model, carrier)
   }
 
@@ -44,7 +51,9 @@ export class InferenceCount {
 
   fail(error: unknown): void {
     this.#served.statistics.addFailure(1e6 * (performance.now() - this.#start))
-    this.#metrics.addFailure(this.#served, reasonOf(error, this.#cancellation))
+    const reason = reasonOf(error, this.#cancellation)
+    this.#record.reason = reason
+    this.#metrics.addFailure(this.#served, reason)
     const fault = faultOf(error)
     if (fault !== undefined) this.#served.fault = fault
     this.trace?.end(error)

@@ -1,6 +1,7 @@
 import { tensor, type NativeAllocator, type Tensor } from '@tenon/core'
 import { StringTensor } from 'tenon/tstring'
 import { InvalidRequestError } from '../errors.ts'
+import type { RequestRecord } from '../log/request-record.ts'
 import type { RequestMemory } from '../model/model.ts'
 import type { ModelTensor } from '../model/model-tensor.ts'
 import { fillTensor, readTexts } from '../protocol/fill-tensor.ts'
@@ -23,6 +24,7 @@ interface RunOf {
   /** Says when the client is gone. */
   readonly cancellation: Cancellation
   readonly trace: RequestTrace | undefined
+  readonly record: RequestRecord
 }
 
 /**
@@ -44,6 +46,7 @@ export class Inference implements ScheduledRequest {
   readonly #id: string | undefined
   readonly #chosen: InferPlan['outputs']
   readonly #trace: RequestTrace | undefined
+  readonly #record: RequestRecord
   readonly #opened: readonly Input[]
   readonly #regionPlaces: RegionPlaces
   /** The regions of the outputs, for those that have one. */
@@ -59,7 +62,7 @@ export class Inference implements ScheduledRequest {
    * @param regions the shared memory that clients have registered.
    * @throws {InvalidRequestError} if elements in the JSON do not fit, or shared memory cannot be read.
    */
-  constructor(served: ServedModel, plan: InferPlan, regions: Regions, { cancellation, trace }: RunOf) {
+  constructor(served: ServedModel, plan: InferPlan, regions: Regions, { cancellation, trace, record }: RunOf) {
     const { id, parameters, priority, timeout } = plan.request
     this.parameters = parameters
     this.priority = priority
@@ -70,8 +73,9 @@ export class Inference implements ScheduledRequest {
     this.#id = id
     this.#chosen = plan.outputs
     this.#trace = trace
+    this.#record = record
     const memory = served.model.memory?.arena()
-    const ofRequest = new RegionPlaces(regions)
+    const ofRequest = new RegionPlaces(regions, record.caller)
     this.memory = memory
     this.#regionPlaces = ofRequest
     try {
@@ -131,6 +135,7 @@ export class Inference implements ScheduledRequest {
     }
     statistics.addSuccess(model.batching.maxBatchSize === 0 ? 1 : this.inputs[0]!.shape[0]!, durations)
     this.#trace?.addParts(durations)
+    this.#record.addTimes(durations)
     // While a slow client reads, only the answer is needed.
     this.inputs = []
     return response

@@ -1,3 +1,5 @@
+import type { Access } from '../access/access.ts'
+import type { Log } from '../log/log.ts'
 import type { ModelControl } from './model-control.ts'
 import type { ByteBudget } from './byte-budget.ts'
 import type { Tracing } from '../tracing/tracing.ts'
@@ -5,23 +7,6 @@ import type { Metrics } from './metrics.ts'
 import type { Regions } from '../shared-memory/regions.ts'
 import type { ModelRegistry } from './model-registry.ts'
 import type { ServedModel } from './served-model.ts'
-
-/** A request that failed. */
-export interface FailedRequest {
-  /** The verb of HTTP, or `gRPC`. */
-  readonly method: string
-  /** The path, or the method of gRPC. */
-  readonly path: string
-  /** The status of the answer: that of HTTP, or the number of gRPC. */
-  readonly status: number
-  /** The address of the client, if its connection still has one. */
-  readonly address: string | undefined
-  /** The header `x-request-id`, or the `id` of an inference. */
-  readonly id: string | undefined
-}
-
-/** Receives each error that a client was told of. */
-export type LogError = (error: unknown, request: FailedRequest) => void
 
 /** What limits one request, in bytes and milliseconds. */
 export interface RequestLimits {
@@ -43,7 +28,9 @@ export interface ServerState {
   readonly tracing: Tracing
   readonly regions: Regions
   readonly life: ServerLife
-  readonly logError: LogError
+  readonly log: Log
+  /** Undefined if everybody who reaches the server may use it. */
+  readonly access: Access | undefined
 }
 
 /** Whether a server says that it is ready, and whether it answers. It does both until it closes. */

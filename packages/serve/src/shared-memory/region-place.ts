@@ -1,3 +1,4 @@
+import type { Caller } from '../access/caller.ts'
 import { InvalidRequestError } from '../errors.ts'
 import type { Region } from './region.ts'
 import type { Regions } from './regions.ts'
@@ -13,14 +14,18 @@ export interface RegionRange {
 /** The places of one request in regions. They keep the regions open until {@link release}. */
 export class RegionPlaces {
   readonly #regions: Regions
+  readonly #caller: Caller
   readonly #acquired: Region[] = []
 
-  constructor(regions: Regions) {
+  /** @param caller needs the permission `shared-memory`, because regions belong to the server. */
+  constructor(regions: Regions, caller: Caller) {
     this.#regions = regions
+    this.#caller = caller
   }
 
-  /** @throws {InvalidRequestError} for an unknown region, or a range beyond its end. */
+  /** @throws {InvalidRequestError} for an unknown region, or a range beyond its end. @throws {PermissionDeniedError} */
   acquire({ region: name, offset, byteSize }: RegionRange): Region {
+    this.#caller.check('shared-memory')
     const region = this.#regions.acquire(name)
     this.#acquired.push(region)
     const { byteSize: most } = region.registration

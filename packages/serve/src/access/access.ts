@@ -1,0 +1,47 @@
+import type { Socket } from 'node:net'
+import { ANYONE, NOBODY, type Caller, type Need } from './caller.ts'
+
+/** What a request says about its sender. */
+export interface Credentials {
+  /** The values of the header `authorization`. */
+  readonly authorization: readonly string[]
+  /** The connection, which can have the certificate of the client. */
+  readonly socket: Socket | undefined
+}
+
+/** The control of access to a server. */
+export interface Access {
+  /**
+   * Finds the sender of a request, before anything else of the request is read.
+   *
+   * @returns a promise if the keys of its token have to be fetched, or its signature has to be verified.
+   * @throws (or rejects with) {UnauthenticatedError} if the request has no credentials that the server accepts.
+   */
+  identify(credentials: Credentials): Caller | Promise<Caller>
+}
+
+/**
+ * Finds the sender of a request. Every request of both transports passes here, before its body is read. The transport then checks what the caller
+ * may do, with {@link Caller.check}.
+ *
+ * @param access undefined if the server does not tell callers apart.
+ * @throws (or rejects with) {UnauthenticatedError}
+ */
+export function identify(
+  access: Access | undefined,
+  need: Need,
+  credentials: () => Credentials,
+): Caller | Promise<Caller> {
+  if (access === undefined) return ANYONE
+  const given = credentials()
+  return need === 'nothing' && given.authorization.length === 0 ? NOBODY : access.identify(given)
+}
+
+/** The values of the header `authorization`, which Node.js would reduce to the first one. */
+export function authorizationOf(rawHeaders: readonly string[]): string[] {
+  const values: string[] = []
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]!.length === 13 && rawHeaders[i]!.toLowerCase() === 'authorization')
+      values.push(rawHeaders[i + 1]!)
+  return values
+}
