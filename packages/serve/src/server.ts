@@ -213,7 +213,7 @@ export async function createServer(options: ServerOptions): Promise<InferenceSer
   checkSharing(given)
   const registry = new ModelRegistry()
   registry.addAll(models)
-  const control = new ModelControl(registry, repository, modelControl === 'explicit')
+  const control = new ModelControl(registry, repository, modelControl === 'explicit', maxRequestBytes)
   const connections = new Set<Socket>()
   const life = new ServerLife(registry)
   // The other half of the time is for the body to arrive.
@@ -234,6 +234,7 @@ export async function createServer(options: ServerOptions): Promise<InferenceSer
   }
   let http: HttpServer | undefined
   try {
+    await control.warmUp()
     if (modelControl === 'none') await control.loadAll()
     http = await HttpServer.listen(state, given.http ?? {}, connections)
     const ofGrpc = grpc === false ? undefined : await GrpcServer.listen(state, grpc)

@@ -51,7 +51,7 @@ describe('a crash loop', () => {
       return { models: versions, closeAsync: async () => {} }
     })
     const registry = new ModelRegistry()
-    const control = new ModelControl(registry, { names: () => ['m'], load }, true)
+    const control = new ModelControl(registry, { names: () => ['m'], load }, true, 2 ** 20)
     const find = (version: string): ServedModel => registry.find('m', version)
     return { control, registry, load, find, state: () => registry.entry('m').state }
   }

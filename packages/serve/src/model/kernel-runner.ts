@@ -44,7 +44,9 @@ export function kernelRunner(
   return (inputs, context, allocator, cancellation) => {
     const { signal, leave } =
       cancellation === undefined ? { signal: context.signal, leave: () => {} } : takeSignal(cancellation)
-    const options = allocator === undefined ? { deadline, signal } : { deadline, signal, allocator }
+    const { affinity } = context
+    const limits = affinity === undefined ? { deadline, signal } : { deadline, signal, affinity }
+    const options = allocator === undefined ? limits : { ...limits, allocator }
     const args: IsolatedArgument[] = inputs.map((input, i) =>
       input instanceof StringTensor && takesBytes[i] ? input.sharedTensor() : input,
     )

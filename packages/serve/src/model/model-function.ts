@@ -1,7 +1,7 @@
 import type { NativeAllocator } from '@tenon/core'
 import type { Cancellation } from '../service/cancellation.ts'
 import type { ModelTensor } from './model-tensor.ts'
-import type { RunContext } from './run-context.ts'
+import type { ModelContext, RunContext } from './run-context.ts'
 import type { InputsOf } from './signature-types.ts'
 
 /** The outputs of a model by name, or the output itself if there is only one. */
@@ -19,7 +19,7 @@ export type ModelFunction<Signature extends string = string> = (
 /** Runs a model once. Returns the outputs in their order, or a promise of them. */
 export type Runner = (
   inputs: readonly ModelTensor[],
-  context: RunContext,
+  context: ModelContext,
   allocator: NativeAllocator | undefined,
   cancellation?: Cancellation,
 ) => ModelTensor[] | Promise<ModelTensor[]>

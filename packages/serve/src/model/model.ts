@@ -18,8 +18,9 @@ import { isOperation, kernelRunner } from './kernel-runner.ts'
 import type { ModelFunction } from './model-function.ts'
 import { typesFor, type ModelTensor } from './model-tensor.ts'
 import { onceForEach } from './result-check.ts'
-import type { RunContext } from './run-context.ts'
+import type { ModelContext } from './run-context.ts'
 import { describeTensors, type TensorSpec } from './tensor-spec.ts'
+import { readWarmUps, type WarmUp, type WarmUpRequest } from './warm-up.ts'
 
 /** Shared memory with an end, in which the tensors of one request lie. */
 export interface RequestMemory extends NativeAllocator {
@@ -55,6 +56,8 @@ export interface ModelOptions<Signature extends string = string> {
   readonly batching?: BatchingOptions
   /** Whether a request whose process ended may run once more. Default: true. */
   readonly idempotent?: boolean
+  /** Requests that each worker answers before the model is ready, and that are not counted as inferences. A failed one fails the load. */
+  readonly warmUp?: readonly WarmUpRequest[]
 }
 
 const OPTIONS = [
@@ -70,6 +73,7 @@ const OPTIONS = [
   'run',
   'signature',
   'version',
+  'warmUp',
 ] as const
 
 /** A kernel or a function that answers requests of the protocol, under a name and a version. Made by {@link defineModel}. */
@@ -84,6 +88,9 @@ export interface Model<Signature extends string = string> {
   readonly instances: number
   readonly batching: Batching
   readonly idempotent: boolean
+  readonly warmUps: readonly WarmUp[]
+  /** Undefined for a function. */
+  readonly kernel: IsolatedKernel<unknown> | undefined
   /** The memory of requests; undefined for that of the garbage collector. */
   readonly memory: { arena(): RequestMemory } | undefined
   /**
@@ -100,7 +107,7 @@ export interface Model<Signature extends string = string> {
    */
   run(
     inputs: readonly ModelTensor[],
-    context: RunContext,
+    context: ModelContext,
     allocator: NativeAllocator | undefined,
     cancellation?: Cancellation,
   ): ModelTensor[] | Promise<ModelTensor[]>
@@ -145,6 +152,8 @@ export function defineModel<const Signature extends string>(options: ModelOption
     instances: checkCount(given.instances ?? 1, 'instances'),
     batching,
     idempotent: given.idempotent !== false,
+    warmUps: readWarmUps(given.warmUp),
+    kernel,
     memory: memory ?? (kernel === undefined ? SCOPES : undefined),
     check: onceForEach((types) => checkTypes(signature, types, attributes)),
     run:

@@ -12,3 +12,9 @@ export interface RunContext {
   /** The traces of the requests of this run that have one, to be passed on to other servers: `client.infer(..., traces[0])`. */
   readonly traces: readonly TraceContext[]
 }
+
+/** The context of a run in the server. */
+export interface ModelContext extends RunContext {
+  /** The key of the worker that must run a kernel; undefined for any worker. */
+  readonly affinity?: string | undefined
+}

@@ -2,10 +2,11 @@ import { TenonError } from '@tenon/core'
 import { join } from 'node:path'
 import { Library, type IsolatedLibrary, type KernelOptions } from 'tenon'
 import { ModelLoadError } from '../errors.ts'
-import { defineModel, type Model } from '../model/model.ts'
+import { defineModel, type Model, type ModelOptions } from '../model/model.ts'
 import { foldersIn } from './folders-in.ts'
 import type { ModelFile } from './model-file.ts'
 import type { LoadedModel } from './model-source.ts'
+import { readWarmUpFiles } from './warm-up-files.ts'
 
 /** One version of a model, and the library of its kernel. */
 interface Opened {
@@ -25,18 +26,19 @@ export async function openKernels(name: string, directory: string, file: ModelFi
       hint: `Put ${file.library} into ${join(directory, '1')}.`,
     })
   }
+  const { traffic, warmUp } = file
+  const described = warmUp === undefined ? file : { ...file, warmUp: readWarmUpFiles(warmUp, directory) }
   const opened: Opened[] = []
   const closeAsync = async (): Promise<void> => {
     await Promise.all(opened.map(({ library }) => library.closeAsync()))
   }
   try {
     for (const version of chooseVersions(found, file.versionPolicy, directory))
-      opened.push(await openKernel(name, version, join(directory, version, file.library), file))
+      opened.push(await openKernel(name, version, join(directory, version, file.library), described))
   } catch (error) {
     await closeAsync()
     throw error
   }
-  const { traffic } = file
   return {
     models: opened.map(({ model }) => model),
     ...(traffic === undefined ? {} : { traffic }),
@@ -65,28 +67,36 @@ function chooseVersions(
   )
 }
 
+/** The fields of `model.json` that are options of a model. */
+const MODEL_FIELDS = [
+  'attributes',
+  'batching',
+  'deadline',
+  'idempotent',
+  'maxBatchSize',
+  'signature',
+  'warmUp',
+] as const satisfies readonly (keyof ModelFile)[]
+
+/** Some fields of an object, as far as it has them. */
+function pick<From extends object, const Name extends keyof From>(
+  from: From,
+  names: readonly Name[],
+): Partial<Pick<From, Name>> {
+  const picked: Partial<Pick<From, Name>> = {}
+  for (const name of names) if (from[name] !== undefined) picked[name] = from[name]
+  return picked
+}
+
 async function openKernel(name: string, version: string, path: string, file: ModelFile): Promise<Opened> {
-  const {
-    library: _,
-    kernel,
-    signature,
-    convention: __,
-    versionPolicy: ___,
-    traffic: ____,
-    attributes,
-    instances = 1,
-    ...rest
-  } = file
-  const { memory, guard, recycle, loadDeadline = 30_000, ...others } = rest
+  const { kernel, instances = 1, loadDeadline = 30_000 } = file
   let library: IsolatedLibrary | undefined
   try {
     library = await Library.isolate(path, {
       workers: instances,
       restart: { limit: 5, window: 60_000, backoff: 30_000 },
       deadline: Number.POSITIVE_INFINITY,
-      ...(memory === undefined ? {} : { memory }),
-      ...(guard === undefined ? {} : { guard }),
-      ...(recycle === undefined ? {} : { recycle }),
+      ...pick(file, ['guard', 'memory', 'recycle']),
     })
     // First, because the kernels of some libraries are known only when they are loaded.
     await library.load({ deadline: loadDeadline })
@@ -96,9 +106,8 @@ async function openKernel(name: string, version: string, path: string, file: Mod
       kernel: library.kernel(kernel, kernelOptions(library, file)),
       memory: library.memory,
       instances,
-      ...(attributes === undefined ? {} : { attributes }),
-      ...(signature === undefined ? {} : { signature }),
-      ...others,
+      // It checks the warm-up requests.
+      ...(pick(file, MODEL_FIELDS) as object as Partial<ModelOptions>),
     })
     return { model, library }
   } catch (error) {

@@ -67,6 +67,7 @@ const modelFile = strictObject({
   recycle: optional(count),
   versionPolicy: optional(versionPolicy),
   traffic: optional(record(string(), number())),
+  warmUp: optional(array(record(string(), unknown()))),
   loadDeadline: optional(pipe(number(), minValue(1))),
 })
 
@@ -92,6 +93,8 @@ export interface ModelFile extends Pick<
   readonly versionPolicy?: VersionPolicy
   /** The weights of the versions for requests without a version. By default, all of these go to the highest version. */
   readonly traffic?: TrafficWeights
+  /** Requests of `defineModel()`, which can name files. */
+  readonly warmUp?: readonly Readonly<Record<string, unknown>>[]
   /** The longest time in which a process loads the library, in milliseconds. Default: 30,000. */
   readonly loadDeadline?: number
 }

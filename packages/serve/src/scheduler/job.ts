@@ -16,6 +16,8 @@ export interface ScheduledRequest {
   readonly timeout: number
   readonly cancellation: Cancellation
   readonly trace: TraceContext | undefined
+  /** The key of the worker that must run it, if it runs alone; undefined for any worker. */
+  readonly affinity: string | undefined
   /** When all of it had come, in milliseconds of `performance.now()`. */
   readonly arrived: number
   /** Called when the request leaves the queue for an instance. One that finds an instance free does not wait in the queue. */

@@ -1,7 +1,7 @@
 import { IsolationError, type NativeAllocator } from '@tenon/core'
 import { KernelDeadlineError } from 'tenon/isolate'
 import type { Model, RequestMemory } from '../model/model.ts'
-import type { RunContext } from '../model/run-context.ts'
+import type { ModelContext } from '../model/run-context.ts'
 import { joinTensors, sliceRows, type ModelTensor } from '../model/model-tensor.ts'
 import { Cancellation } from '../service/cancellation.ts'
 import { closeWhenFree } from '../service/close-when-free.ts'
@@ -113,7 +113,7 @@ function join(jobs: readonly Job[], allocator: NativeAllocator | undefined): Mod
  * What a function knows of the requests of its run. It is a class, because every object literal with a getter has a hidden class of its own,
  * which keeps its request in memory until the next full garbage collection.
  */
-class BatchContext implements RunContext {
+class BatchContext implements ModelContext {
   readonly #jobs: readonly Job[]
   readonly #cancellation: Cancellation
 
@@ -122,12 +122,16 @@ class BatchContext implements RunContext {
     this.#cancellation = cancellation
   }
 
-  get parameters(): RunContext['parameters'] {
+  get parameters(): ModelContext['parameters'] {
     return this.#jobs[0]!.request.parameters
   }
 
-  get traces(): RunContext['traces'] {
+  get traces(): ModelContext['traces'] {
     return this.#jobs.flatMap(({ request }) => request.trace ?? [])
+  }
+
+  get affinity(): string | undefined {
+    return this.#jobs[0]!.request.affinity
   }
 
   get signal(): AbortSignal {

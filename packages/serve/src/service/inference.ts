@@ -25,6 +25,8 @@ interface RunOf {
   readonly cancellation: Cancellation
   readonly trace: RequestTrace | undefined
   readonly record: RequestRecord
+  /** See {@link ScheduledRequest.affinity}. */
+  readonly affinity?: string | undefined
 }
 
 /**
@@ -37,6 +39,7 @@ export class Inference implements ScheduledRequest {
   readonly timeout: number
   readonly cancellation: Cancellation
   readonly trace: TraceContext | undefined
+  readonly affinity: string | undefined
   readonly memory: RequestMemory | undefined
   inputs: readonly ModelTensor[] = []
   arrived = 0
@@ -62,13 +65,19 @@ export class Inference implements ScheduledRequest {
    * @param regions the shared memory that clients have registered.
    * @throws {InvalidRequestError} if elements in the JSON do not fit, or shared memory cannot be read.
    */
-  constructor(served: ServedModel, plan: InferPlan, regions: Regions, { cancellation, trace, record }: RunOf) {
+  constructor(
+    served: ServedModel,
+    plan: InferPlan,
+    regions: Regions,
+    { cancellation, trace, record, affinity }: RunOf,
+  ) {
     const { id, parameters, priority, timeout } = plan.request
     this.parameters = parameters
     this.priority = priority
     this.timeout = timeout
     this.cancellation = cancellation
     this.trace = trace?.context
+    this.affinity = affinity
     this.#served = served
     this.#id = id
     this.#chosen = plan.outputs

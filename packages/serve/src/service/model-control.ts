@@ -4,6 +4,7 @@ import type { LoadedModel, ModelOverrides, ModelSource } from '../repository/mod
 import { cutOff } from '../protocol/wrong-field.ts'
 import { callLater } from './call-later.ts'
 import { serve, type ModelEntry, type ModelRegistry } from './model-registry.ts'
+import { warmUpAll } from './warm-up.ts'
 import { Traffic, type TrafficWeights } from './traffic.ts'
 
 /** One line of the index of a repository. */
@@ -31,6 +32,7 @@ export class ModelControl {
   readonly #source: ModelSource | undefined
   /** Whether requests of clients may load and unload. */
   readonly isExplicit: boolean
+  readonly #byteLimit: number
   /** The last change of each model. */
   readonly #changes = new Map<string, Promise<unknown>>()
   /** Functions that take back what waits to be loaded again. */
@@ -38,7 +40,9 @@ export class ModelControl {
   readonly #crashLoops = new Map<string, CrashLoops>()
   #isClosed = false
 
-  constructor(registry: ModelRegistry, source: ModelSource | undefined, isExplicit: boolean) {
+  /** @param byteLimit the most bytes of the inputs of a request. */
+  constructor(registry: ModelRegistry, source: ModelSource | undefined, isExplicit: boolean, byteLimit: number) {
+    this.#byteLimit = byteLimit
     this.#registry = registry
     this.#source = source
     this.isExplicit = isExplicit
@@ -57,6 +61,11 @@ export class ModelControl {
       )
     })
     return isOnlyReady ? lines.filter(({ state }) => state === 'READY') : lines
+  }
+
+  /** Warms up the models that the server has from its start. @throws (rejects with) {ModelLoadError} for the first one that fails. */
+  async warmUp(): Promise<void> {
+    await warmUpAll(this.#registry.all(), this.#byteLimit)
   }
 
   /** Loads all models of the source. @throws (rejects with) {ModelLoadError} for the first one that cannot be loaded. */
@@ -110,6 +119,7 @@ export class ModelControl {
   /** Unloads all models that the source has loaded. */
   async closeAsync(): Promise<void> {
     this.#isClosed = true
+    for (const served of this.#registry.all()) served.endWarmUp()
     for (const name of this.#reloads.keys()) this.#cancelReload(name)
     const names = Array.from(this.#registry.entries(), ([name]) => name)
     await Promise.all(names.map((name) => this.#inTurn(name, () => this.#unload(name, 'the server is closed'))))
@@ -148,6 +158,7 @@ export class ModelControl {
       loaded = await this.#source!.load(name, overrides)
       const versions = serve(loaded.models, entry)
       const traffic = trafficOf(name, [...versions.keys()], loaded, isRepeated ? entry.traffic : undefined)
+      await warmUpAll([...versions.values()], this.#byteLimit)
       const of = loaded
       for (const served of versions.values()) served.onFault = () => this.#reloadLater(name, of, overrides)
       // Not before: a model that crashed and cannot be loaded now is still loaded again later.
@@ -252,7 +263,10 @@ function countRestarts(entry: ModelEntry, { loaded }: ModelEntry): void {
 /** Waits for the last request of versions that get no new ones, and closes them. */
 async function retire({ versions, loaded }: ModelEntry): Promise<void> {
   // Their last requests may crash, which is nothing to load the model again for.
-  for (const served of versions.values()) served.onFault = undefined
+  for (const served of versions.values()) {
+    served.onFault = undefined
+    served.endWarmUp()
+  }
   await Promise.all([...versions.values()].map((served) => served.whenIdle()))
   await loaded?.closeAsync()
 }

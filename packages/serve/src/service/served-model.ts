@@ -20,6 +20,8 @@ export class ServedModel {
   #fault: Fault | undefined
   /** Called when requests begin to fail until the model is loaded again. */
   onFault: (() => void) | undefined
+  /** Ends the warm-ups of later workers. */
+  endWarmUp: () => void = () => {}
 
   constructor(model: Model, statistics: ModelStatistics = new ModelStatistics()) {
     this.model = model
