@@ -1,6 +1,6 @@
 /**
  * The command `pnpm test:arrow`, which follows the page docs/cookbook/arrow-duckdb.md with DuckDB's C library, and passes values of all types in
- * both directions. With `--measure` it also passes 1 GB from DuckDB through a kernel to DuckDB, directly and through bytes of Arrow's IPC
+ * both directions, and reads streams of its ADBC driver. With `--measure` it also passes 1 GB from DuckDB through a kernel to DuckDB, directly and through bytes of Arrow's IPC
  * format, and prints the times and the largest resident memory.
  */
 import { spawnSync } from 'node:child_process'
@@ -34,6 +34,7 @@ try {
       if (printed !== '[ 50010000 ] [ 10000n ]') throw new Error(`it printed ${printed}`)
     }),
   ]
+  copy(directory, 'adbc.ts')
   for (const line of run(directory, copy(directory, 'types.ts')).split('\n'))
     outcomes.push(
       await check(line.replace(/^\w+ /, ''), () => {

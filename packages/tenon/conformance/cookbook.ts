@@ -1,6 +1,7 @@
 /**
- * The command `pnpm test:cookbook [page]`, which installs the libraries of docs/cookbook in that folder, and runs the programs of its pages
- * with them. A word selects the pages whose names contain it.
+ * The command `pnpm test:cookbook [word]`, which installs the libraries of docs/cookbook in that folder, and runs the programs of its pages
+ * with them. It also checks the tables of the cookbook: what Tenon and each library promise each other. A word selects the pages whose names
+ * contain it; `pairs` selects the tables.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -16,6 +17,7 @@ import {
   runInDirectory,
   writePageFiles,
 } from '../test/reader.ts'
+import { checkPairs } from './pairs.ts'
 
 const folder = join(root, cookbook)
 execFileSync('pnpm', ['install', '--frozen-lockfile'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
@@ -29,8 +31,8 @@ const installed = readdirSync(join(folder, 'node_modules'))
 
 const importChecks = `import ${JSON.stringify(new URL('../test/fixtures/check-values.js', import.meta.url).href)};`
 
-/** Runs the commands and the programs of a page in a directory of its own. */
-async function runPage(page: string): Promise<void> {
+/** Calls a function with the directory of a reader who has installed the libraries. */
+async function withLibraries<Result>(use: (directory: string) => Promise<Result>): Promise<Result> {
   const directory = readerDirectory()
   try {
     for (const name of installed) {
@@ -38,6 +40,15 @@ async function runPage(page: string): Promise<void> {
       mkdirSync(dirname(link), { recursive: true })
       symlinkSync(join(folder, 'node_modules', name), link)
     }
+    return await use(directory)
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}
+
+/** Runs the commands and the programs of a page in a directory of its own. */
+const runPage = (page: string): Promise<void> =>
+  withLibraries(async (directory) => {
     writePageFiles(directory, page)
     const blocks = pageBlocks.filter((block) => block.page === page)
     for (const { language, code } of blocks) {
@@ -55,10 +66,7 @@ async function runPage(page: string): Promise<void> {
       if (language === 'ts' && attributes['file'] === undefined)
         await succeed(directory, process.execPath, [`line-${line}.js`])
     }
-  } finally {
-    rmSync(directory, { recursive: true })
-  }
-}
+  })
 
 /** @throws {Error} with the output of a program that fails. */
 async function succeed(directory: string, program: string, args: readonly string[]): Promise<void> {
@@ -70,4 +78,5 @@ const word = process.argv[2] ?? ''
 const pages = new Set(pageBlocks.map(({ page }) => page).filter(isRecipe))
 const outcomes: Outcome[] = []
 for (const page of pages) if (page.includes(word)) outcomes.push(await check(page, () => runPage(page)))
+if ('pairs'.includes(word)) outcomes.push(...(await withLibraries(checkPairs)))
 report(outcomes)

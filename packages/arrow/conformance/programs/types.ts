@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { tensor } from 'tenon'
-import { exportStream, type ExportColumns } from 'tenon/arrow'
+import { type ArrowBatch, ArrowError, exportStream, type ExportColumns, importStream } from 'tenon/arrow'
 import { StringTensor } from 'tenon/tstring'
+import { AdbcConnection } from './adbc.ts'
 import { Database } from './duckdb.ts'
 
 const database = Database.open(':memory:')
@@ -96,6 +97,65 @@ await part('a batch stays valid after the end of its query and its connection', 
 await part('an error of DuckDB has its text', () => {
   assert.throws(() => [...connection.query('SELECT nothing')], /nothing/)
   assert.throws(() => values(`SELECT error('on purpose') FROM range(3)`), /on purpose/)
+})
+
+/** The sum of the column x of batches. */
+const sumOf = (sum: number, { columns }: ArrowBatch): number =>
+  sum + (columns[0]!.tensor().toArray() as number[]).reduce((one, other) => one + other, 0)
+
+const numbers10k = 'SELECT i::DOUBLE AS x FROM range(10000) t(i)'
+
+await part('a stream of DuckDB: a loop, and a loop of promises', async () => {
+  const adbc = new AdbcConnection()
+  let sum = 0
+  for (const batch of importStream(adbc.stream(numbers10k))) sum = sumOf(sum, batch)
+  for await (const batch of importStream(adbc.stream(numbers10k))) sum = sumOf(sum, batch)
+  assert.equal(sum, 2 * 49_995_000)
+  adbc.close()
+})
+await part('a stream of DuckDB: nulls, texts, lists and an empty result', () => {
+  const adbc = new AdbcConnection()
+  const sql = `SELECT * FROM (VALUES (1, 'a', [1, 2]), (NULL, 'a text that no struct holds: Ω', [])) t(n, s, l)`
+  for (const batch of importStream(adbc.stream(sql))) {
+    assert.deepEqual(batch.column('n').validity()!.toArray(), [true, false])
+    assert.deepEqual(batch.column('s').strings().toArray(), ['a', 'a text that no struct holds: Ω'])
+    assert.deepEqual(batch.column('l').offsets().toArray().map(Number), [0, 2, 2])
+  }
+  const empty = importStream(adbc.stream('SELECT 1 AS x WHERE false'))
+  assert.deepEqual(
+    empty.schema.fields.map(({ name, format }) => [name, format]),
+    [['x', 'i']],
+  )
+  assert.equal([...empty].length, 0)
+  adbc.close()
+})
+await part('a stream of DuckDB: a loop that is left early, and a batch that is kept', () => {
+  const adbc = new AdbcConnection()
+  const stream = importStream(adbc.stream(numbers10k))
+  let kept: ArrowBatch | undefined
+  for (const batch of stream) {
+    kept = batch.keep()
+    break
+  }
+  assert.equal(stream.isAlive, false)
+  adbc.close()
+  assert.equal(kept!.column('x').tensor().at(9), 9)
+  kept!.close()
+})
+await part('a stream of DuckDB: an error in the middle has its text', () => {
+  const adbc = new AdbcConnection()
+  const stream = importStream(
+    adbc.stream(`SELECT CASE WHEN i < 1900000 THEN i ELSE error('on purpose') END AS x FROM range(2000000) t(i)`),
+  )
+  let rows = 0
+  assert.throws(
+    () => {
+      for (const { length } of stream) rows += length
+    },
+    (error) => error instanceof ArrowError && error.message.includes('on purpose'),
+  )
+  assert.ok(rows > 0)
+  adbc.close()
 })
 
 /** Inserts batches into a new table, and reads a query of it. */
