@@ -13,7 +13,7 @@ function field(id: number, value: number | string | readonly number[]): number[]
 const [FLOAT, INT64] = [1, 7]
 
 /** A ValueInfoProto, whose sizes have names, so that they can have any value. */
-function value(name: string, type: number, rank: number): number[] {
+function valueInfo(name: string, type: number, rank: number): number[] {
   const sizes = Array.from({ length: rank }, (_, axis) => field(1, field(2, `${name}${axis}`))).flat()
   return [...field(1, name), ...field(2, field(1, [...field(1, type), ...field(2, sizes)]))]
 }
@@ -28,9 +28,9 @@ export function oneNode(operator: string, rank: number, inputs: readonly string[
   const graph = [
     ...field(1, node),
     ...field(2, operator),
-    ...field(11, value('x', FLOAT, rank)),
-    ...inputs.flatMap((name) => field(11, value(name, INT64, 1))),
-    ...field(12, value('y', FLOAT, rank)),
+    ...field(11, valueInfo('x', FLOAT, rank)),
+    ...inputs.flatMap((name) => field(11, valueInfo(name, INT64, 1))),
+    ...field(12, valueInfo('y', FLOAT, rank)),
   ]
   return Uint8Array.from([...field(1, 8), ...field(7, graph), ...field(8, field(2, 17))])
 }

@@ -26,15 +26,15 @@ import {
   tensorCollected,
 } from './pair.ts'
 
-const memory = Float32Array.from(flat(column.contiguous))
-const vector = makeVector(memory)
+const numbers = Float32Array.from(flat(column.contiguous))
+const vector = makeVector(numbers)
 
 /** A column of lists of three elements. */
 const lists = new Vector([
   makeData({
     type: new FixedSizeList(3, new Field('item', new Float32())),
     length: 2,
-    child: makeData({ type: new Float32(), data: memory }),
+    child: makeData({ type: new Float32(), data: numbers }),
   }),
 ])
 
@@ -50,11 +50,11 @@ const table = (): Table => tableFromIPC(tableToIPC(new Table({ x: vector } as ne
 await checkPair({
   values: column,
   toTenon: {
-    contiguous: inPlace(() => ({ x: vector, memory })),
+    contiguous: inPlace(() => ({ x: vector, memory: numbers })),
     transposed: refused(() => adopted(lists), /numbers, booleans or texts, got "FixedSizeList\[3\]<Float32>"/),
-    sliced: inPlace(() => ({ x: vector.slice(1, 4), memory, first: 1 })),
-    reversed: refused(() => (vector as never as { reverse(): unknown }).reverse(), /not a function/),
-    'no elements': inPlace(() => ({ x: makeVector(new Float32Array(0)), memory })),
+    sliced: inPlace(() => ({ x: vector.slice(1, 4), memory: numbers, first: 1 })),
+    reversed: refused(() => (vector as never as number[]).toReversed(), /not a function/),
+    'no elements': inPlace(() => ({ x: makeVector(new Float32Array(0)), memory: numbers })),
     '0-d': refused(() => adopted(vector.get(0)), /must be a TypedArray or a tensor/),
   },
   fromTenon: {

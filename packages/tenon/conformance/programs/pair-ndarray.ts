@@ -19,16 +19,16 @@ const data = Float32Array.of(1, 2, 3, 4, 5, 6)
 const array = (): ndarray.NdArray<Float32Array> => ndarray(data, [2, 3])
 
 /** The elements of an array of any strides, as ndarray reads them. */
-function read(x: ndarray.NdArray<Float32Array>): unknown {
+function elementsOf(x: ndarray.NdArray<Float32Array>): unknown {
   if (x.shape.length === 0) return x.get()
-  return Array.from({ length: x.shape[0]! }, (_, i) => read(x.pick(i)))
+  return Array.from({ length: x.shape[0]! }, (_, i) => elementsOf(x.pick(i)))
 }
 
 /** Tenon's memory as an array of the same strides. */
 function take(x: Tensor): { read(): unknown; memory: Float32Array } {
   const { buffer, byteOffset } = x.segment.view()
   const memory = new Float32Array(buffer, byteOffset, x.segment.byteSize / 4)
-  return { read: () => read(ndarray(memory, [...x.shape], x.strides && [...x.strides])), memory }
+  return { read: () => elementsOf(ndarray(memory, [...x.shape], x.strides && [...x.strides])), memory }
 }
 
 await checkPair({

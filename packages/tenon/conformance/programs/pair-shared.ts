@@ -33,7 +33,7 @@ parentPort.on('message', (value) => {
   }
 
   async read(write?: number): Promise<number[]> {
-    this.#worker.postMessage(write)
+    this.#worker.postMessage(write, [])
     const [values] = (await once(this.#worker, 'message')) as [number[]]
     return values
   }

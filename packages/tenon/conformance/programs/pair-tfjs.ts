@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import * as tf from '@tensorflow/tfjs-core'
-import '@tensorflow/tfjs-backend-cpu'
+import { MathBackendCPU } from '@tensorflow/tfjs-backend-cpu'
 import { ArgumentError, type Tensor } from 'tenon'
 import {
   adopted,
@@ -20,6 +20,7 @@ import {
 } from './pair.ts'
 
 await tf.setBackend('cpu')
+assert.ok(tf.backend() instanceof MathBackendCPU)
 const whole = tf.tensor2d(flat(matrix.contiguous), [2, 3])
 const given = (x: tf.Tensor): { x: tf.Tensor; memory: Float32Array } => ({ x, memory: x.dataSync() as Float32Array })
 
