@@ -6,7 +6,7 @@ export {
   RequestTooLargeError,
 } from './errors.ts'
 export { defineModel, type Model, type ModelOptions, type RequestMemory } from './model/model.ts'
-export { type ModelFunction } from './model/model-function.ts'
+export { type ModelFunction, type ModelStream } from './model/model-function.ts'
 export { type ModelTensor } from './model/model-tensor.ts'
 export { type TraceContext } from './tracing/trace-context.ts'
 export { type RunContext } from './model/run-context.ts'

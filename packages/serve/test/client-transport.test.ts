@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { createClient, type Client, type ClientOptions } from '../src/client.ts'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { Client, ClientOptions } from '../src/client.ts'
+import { connectClient, type Transport } from './connect-client.ts'
 
 const metadata = {
   name: 'm',
@@ -15,22 +16,7 @@ const metadata = {
 
 type Infer = (attempt: number, response: ServerResponse, request: IncomingMessage) => void
 
-/** How requests are sent: with node:http, or with fetch() as in browsers. */
-let transport: 'node:http' | 'fetch'
-
-function connect(url: string, options: ClientOptions): Client {
-  if (transport === 'node:http') return createClient(url, options)
-  const { getBuiltinModule } = process
-  const spy = vi
-    .spyOn(process, 'getBuiltinModule')
-    .mockImplementation(((name: string) =>
-      name === 'node:http' ? undefined : getBuiltinModule(name)) as typeof getBuiltinModule)
-  try {
-    return createClient(url, options)
-  } finally {
-    spy.mockRestore()
-  }
-}
+let transport: Transport
 
 /** A server whose answers to inferences a test decides, and a client of it. */
 async function start(infer: Infer, options: ClientOptions = {}): Promise<{ client: Client; attempts: () => number }> {
@@ -42,7 +28,7 @@ async function start(infer: Infer, options: ClientOptions = {}): Promise<{ clien
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, options)
+  const client = connectClient(transport, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, options)
   onTestFinished(async () => {
     server.close().closeAllConnections()
     await client.closeAsync()
@@ -86,7 +72,7 @@ describe.each(['node:http', 'fetch'] as const)('%s', (name) => {
         sentence: 'no 503',
       })
       expect(attempts()).toBe(3)
-      const none = connect('http://127.0.0.1:1', { retries: 0 })
+      const none = connectClient(transport, 'http://127.0.0.1:1', { retries: 0 })
       await expect(none.metadata()).rejects.toThrow(/cannot be reached/)
     })
 

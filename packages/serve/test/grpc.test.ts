@@ -326,11 +326,14 @@ describe('gRPC', () => {
     const answers = []
     for await (const bytes of stream as AsyncIterable<Buffer>)
       answers.push(fromBinary(ModelStreamInferResponseSchema, bytes))
-    expect(answers.map(({ errorMessage, inferResponse }) => inferResponse?.id ?? errorMessage)).toEqual([
-      'a',
-      expect.stringContaining('x of double must be'),
-      'c',
+    expect(answers.map(({ errorMessage, inferResponse }) => [inferResponse?.id, errorMessage])).toEqual([
+      ['a', ''],
+      ['b', expect.stringContaining('x of double must be')],
+      ['c', ''],
     ])
+    for (const { inferResponse } of answers) {
+      expect(inferResponse?.parameters['triton_final_response']?.parameterChoice.value).toBe(true)
+    }
   })
 
   test('health checks say whether the server is ready, and when that changes', async () => {

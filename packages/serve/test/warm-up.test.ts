@@ -83,6 +83,27 @@ describe('warm-up requests of a function', () => {
     expect(seen).toEqual([[{ shape: [3], data: ['', '', ''] }], [{ shape: [3], data: ['a', '', 'c'] }]])
   })
 
+  test('get the first answer of a stream', async () => {
+    let [yielded, ended] = [0, 0]
+    const endless = defineModel({
+      name: 'endless',
+      signature: '(x: f32[1]) -> (y: f32[1])',
+      warmUp: [{ count: 2, inputs: [{ name: 'x', zeroData: true }] }],
+      run: async function* ({ x }) {
+        try {
+          for (;;) {
+            yielded++
+            yield x
+          }
+        } finally {
+          ended++
+        }
+      },
+    })
+    await start(endless)
+    expect([yielded, ended]).toEqual([2, 2])
+  })
+
   test('are refused with the option that is wrong', () => {
     const of = (warmUp: unknown) => () => noted('(x: f32[n]) -> (y: f32[n])', warmUp as never)
     const one = { name: 'x', shape: [1], zeroData: true }

@@ -1,5 +1,5 @@
 import { ArgumentError, KernelDeadlineError, ScopeClosedError } from '@tenon/core/errors'
-import { ModelNotFoundError, ProtocolError } from '../errors.ts'
+import { ProtocolError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import { describeValue } from '../protocol/wrong-field.ts'
 import { callLater } from '../service/call-later.ts'
@@ -10,7 +10,9 @@ import { fetchExchanger, type Exchanger, type Reply } from './exchange.ts'
 import { nodeExchanger } from './node-exchanger.ts'
 import { parseAnswer, readAnswer, readJson } from './read-answer.ts'
 import { readInput, type ReadInput, type TensorMetadata } from './read-input.ts'
-import { SharedInputs, type Registrar } from './shared-inputs.ts'
+import { checkDeadline, readUrl } from './read-options.ts'
+import { exchangeShared, SharedInputs, type Registrar } from './shared-inputs.ts'
+import { streamAnswers } from './stream-answers.ts'
 import { send, type ClientRequest } from './transport.ts'
 
 /** Models by their names, for the types of requests: `{ softmax: typeof softmax }`. */
@@ -71,6 +73,20 @@ export interface Client<Served extends Models = Models> extends AsyncDisposable 
     inputs: ClientInputs<SignatureOf<Served[Name]>>,
     options?: InferOptions,
   ): Promise<ClientOutputs<SignatureOf<Served[Name]>>>
+  /**
+   * Runs a model that answers with a stream. The server makes the next answer when the one before was taken, and stops when the loop is left.
+   * Inputs are sent, also with `sharedMemory`. `deadline` is the longest time until each answer.
+   *
+   * @returns the outputs of each answer by name. @throws (rejects with) what {@link infer} throws, also behind some answers;
+   * {ModelUnavailableError} if the stream breaks off.
+   * @example
+   * for await (const { i } of client.stream('count', { n: [3] })) i.data // new Int32Array([0]), then 1 and 2
+   */
+  stream<Name extends keyof Served & string>(
+    model: Name,
+    inputs: ClientInputs<SignatureOf<Served[Name]>>,
+    options?: InferOptions,
+  ): AsyncGenerator<ClientOutputs<SignatureOf<Served[Name]>>, void, undefined>
   /** Returns whether the server runs. A server that cannot be reached does not. */
   live(options?: CallOptions): Promise<boolean>
   /** Returns whether the server, or one model, answers requests. */
@@ -121,22 +137,6 @@ export function createClient<Served extends Models = Models>(
   return new HttpClient(readUrl(url), { deadline, retries, sharedMemory }) as unknown as Client<Served>
 }
 
-function checkDeadline(deadline: unknown): void {
-  if (typeof deadline === 'number' && deadline > 0) return
-  throw new ArgumentError(`deadline must be a number of milliseconds above 0, got ${describeValue(deadline)}`)
-}
-
-function readUrl(url: string | URL): string {
-  const parsed = URL.parse(String(url))
-  if (parsed !== null && ['http:', 'https:'].includes(parsed.protocol)) {
-    const path = parsed.pathname.replace(/\/+$/, '')
-    if (!path.endsWith('/v2')) return `${parsed.origin}${path}`
-  }
-  throw new ArgumentError(
-    `url must be that of a server without /v2, such as http://127.0.0.1:8000, got ${describeValue(String(url))}`,
-  )
-}
-
 type Untyped = Readonly<Record<string, unknown>>
 
 class HttpClient {
@@ -172,14 +172,7 @@ class HttpClient {
   }
 
   async #infer(path: string, inputs: Untyped, options: InferOptions, signal: AbortSignal): Promise<Untyped> {
-    const [metadata, takesBytes] = await settledBefore(signal, this.#facts(path))
-    const read = Object.entries(inputs).map(([name, value]) => {
-      const input = metadata.inputs.find((one) => one.name === name)
-      if (input !== undefined) return readInput(input, value)
-      throw new ArgumentError(`the model ${metadata.name} has no input ${JSON.stringify(name)}`, {
-        hint: `Its inputs are ${metadata.inputs.map((one) => one.name).join(', ')}.`,
-      })
-    })
+    const { read, takesBytes } = await this.#read(path, inputs, signal)
     const exchange = async (placed: readonly ReadInput[]): Promise<Untyped> => {
       const request = encodeRequest(placed, options, takesBytes)
       return readAnswer(await this.#send({ ...request, path: `${path}/infer`, signal }))
@@ -191,6 +184,49 @@ class HttpClient {
       this.#models.delete(path)
       throw error
     }
+  }
+
+  async *stream(model: string, inputs: Untyped, options: InferOptions = {}): AsyncGenerator<Untyped, void, undefined> {
+    this.#checkOpen()
+    const { deadline = this.#deadline, signal: given } = options
+    checkDeadline(deadline)
+    const path = modelPath(model, options.version)
+    const open = async (signal: AbortSignal): Promise<Reply> => {
+      const { read, takesBytes } = await this.#read(path, inputs, signal)
+      const request = encodeRequest(read, options, takesBytes)
+      try {
+        return await this.#send({ ...request, path: `${path}/infer_stream`, signal, isStream: true })
+      } catch (error) {
+        this.#models.delete(path)
+        throw error
+      }
+    }
+    let end = (): void => {}
+    const call = new Promise<void>((resolve) => (end = resolve))
+    this.#calls.add(call)
+    try {
+      yield* streamAnswers(open, given, deadline, () => lateError(deadline))
+    } finally {
+      this.#calls.delete(call)
+      end()
+    }
+  }
+
+  /** Reads inputs as the model has them. */
+  async #read(
+    path: string,
+    inputs: Untyped,
+    signal: AbortSignal,
+  ): Promise<{ readonly read: readonly ReadInput[]; readonly takesBytes: boolean }> {
+    const [metadata, takesBytes] = await settledBefore(signal, this.#facts(path))
+    const read = Object.entries(inputs).map(([name, value]) => {
+      const input = metadata.inputs.find((one) => one.name === name)
+      if (input !== undefined) return readInput(input, value)
+      throw new ArgumentError(`the model ${metadata.name} has no input ${JSON.stringify(name)}`, {
+        hint: `Its inputs are ${metadata.inputs.map((one) => one.name).join(', ')}.`,
+      })
+    })
+    return { read, takesBytes }
   }
 
   #registrar(): Registrar {
@@ -295,18 +331,21 @@ class HttpClient {
     return send(this.#exchanger, this.#url, { retries: this.#retries, ...request })
   }
 
+  /** @throws {ScopeClosedError} */
+  #checkOpen(): void {
+    if (!this.#isOpen) throw new ScopeClosedError('the client was used after it was closed')
+  }
+
   /** Runs something until its deadline. {@link closeAsync} waits for it. */
   #call<Result>(
     { deadline = this.#deadline, signal }: CallOptions,
     run: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
-    if (!this.#isOpen) return Promise.reject(new ScopeClosedError('the client was used after it was closed'))
     const call = (async () => {
+      this.#checkOpen()
       checkDeadline(deadline)
       const late = new AbortController()
-      const error = (): Error =>
-        new KernelDeadlineError(`the server did not answer within ${deadline} ms`, { details: { deadline } })
-      const takeBack = callLater(() => late.abort(error()), deadline)
+      const takeBack = callLater(() => late.abort(lateError(deadline)), deadline)
       try {
         return await run(signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]))
       } finally {
@@ -320,27 +359,8 @@ class HttpClient {
   }
 }
 
-/** Exchanges a request with large inputs in shared memory, and once more if the server has lost its regions. */
-async function exchangeShared(
-  shared: SharedInputs,
-  inputs: readonly ReadInput[],
-  exchange: (inputs: readonly ReadInput[]) => Promise<Untyped>,
-): Promise<Untyped> {
-  for (let isFirst = true; ; isFirst = false) {
-    const placed = await shared.place(inputs)
-    if (placed === undefined) return exchange(inputs)
-    try {
-      const answer = await exchange(placed.inputs)
-      placed.release()
-      return answer
-    } catch (error) {
-      const isLost = error instanceof ModelNotFoundError
-      if (isLost) placed.forget()
-      else placed.release()
-      if (!isLost || !isFirst) throw error
-    }
-  }
-}
+const lateError = (deadline: number): KernelDeadlineError =>
+  new KernelDeadlineError(`the server did not answer within ${deadline} ms`, { details: { deadline } })
 
 /** Waits for something that others wait for too, until a signal ends this wait alone. */
 function settledBefore<Result>(signal: AbortSignal, promise: Promise<Result>): Promise<Result> {

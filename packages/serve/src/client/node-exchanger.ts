@@ -1,7 +1,7 @@
 import type * as nodeHttp from 'node:http'
 import type { Agent, IncomingMessage } from 'node:http'
 import type * as nodeHttps from 'node:https'
-import { joined, type Attempt, type Exchanger, type Reply } from './exchange.ts'
+import { joined, NO_BYTES, type Attempt, type Exchanger, type Reply } from './exchange.ts'
 
 type Http = typeof nodeHttp | typeof nodeHttps
 
@@ -23,12 +23,14 @@ export function nodeExchanger(url: string): Exchanger | undefined {
 }
 
 function exchange(http: Http, agent: Agent, url: string, attempt: Attempt): Promise<Reply> {
-  const { method, headers, body, signal } = attempt
+  const { method, headers, body, signal, isStream } = attempt
   const byteSize = body.reduce((sum, { length }) => sum + length, 0)
   return new Promise((resolve, reject) => {
     const sized = method === 'POST' ? { ...headers, 'content-length': byteSize } : headers
     const request = http.request(url, { agent, method, headers: sized, signal }, (response) => {
-      readBody(response).then(resolve, reject)
+      if (isStream === true && response.statusCode === 200)
+        resolve({ ...headOf(response), bytes: NO_BYTES, chunks: response })
+      else readBody(response).then(resolve, reject)
     })
     request.on('error', reject)
     for (const part of body) request.write(part)
@@ -41,12 +43,14 @@ function readBody(response: IncomingMessage): Promise<Reply> {
     const chunks: Uint8Array[] = []
     response.on('data', (chunk: Uint8Array) => chunks.push(chunk))
     response.on('error', reject)
-    response.on('end', () => {
-      const header = (name: string): string | undefined => {
-        const value = response.headers[name]
-        return typeof value === 'string' ? value : undefined
-      }
-      resolve({ status: response.statusCode!, header, bytes: joined(chunks) })
-    })
+    response.on('end', () => resolve({ ...headOf(response), bytes: joined(chunks) }))
   })
 }
+
+const headOf = ({ statusCode, headers }: IncomingMessage): Pick<Reply, 'status' | 'header'> => ({
+  status: statusCode!,
+  header: (name) => {
+    const value = headers[name]
+    return typeof value === 'string' ? value : undefined
+  },
+})

@@ -26,7 +26,10 @@ export function readJson(bytes: Uint8Array): Json {
 }
 
 /** Reads the outputs of an answer. @throws {ProtocolError} if it contradicts the protocol. */
-export function readAnswer({ bytes, header }: Reply): Readonly<Record<string, ClientTensor | ClientStrings>> {
+export function readAnswer({
+  bytes,
+  header,
+}: Pick<Reply, 'bytes' | 'header'>): Readonly<Record<string, ClientTensor | ClientStrings>> {
   const size = headerLength(header('inference-header-content-length'), bytes.length)
   const { outputs } = readJson(bytes.subarray(0, size))
   if (!Array.isArray(outputs)) throw new ProtocolError('the answer of the server must have outputs')

@@ -1,5 +1,6 @@
 import type * as nodeFs from 'node:fs'
 import { ArgumentError, UnsupportedError } from '@tenon/core/errors'
+import { ModelNotFoundError } from '../errors.ts'
 import type { ReadInput } from './read-input.ts'
 
 /** Where POSIX shared memory has its files on Linux. */
@@ -148,5 +149,27 @@ export class SharedInputs {
     if (free !== -1) this.#free.splice(free, 1)
     this.#fs.closeSync(slot.descriptor)
     this.#fs.rmSync(`${FOLDER}/${slot.key}`, { force: true })
+  }
+}
+
+/** Exchanges a request with large inputs in shared memory, and once more if the server has lost its regions. */
+export async function exchangeShared<Answer>(
+  shared: SharedInputs,
+  inputs: readonly ReadInput[],
+  exchange: (inputs: readonly ReadInput[]) => Promise<Answer>,
+): Promise<Answer> {
+  for (let isFirst = true; ; isFirst = false) {
+    const placed = await shared.place(inputs)
+    if (placed === undefined) return exchange(inputs)
+    try {
+      const answer = await exchange(placed.inputs)
+      placed.release()
+      return answer
+    } catch (error) {
+      const isLost = error instanceof ModelNotFoundError
+      if (isLost) placed.forget()
+      else placed.release()
+      if (!isLost || !isFirst) throw error
+    }
   }
 }

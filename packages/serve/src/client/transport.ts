@@ -20,6 +20,8 @@ export interface ClientRequest {
   readonly signal: AbortSignal
   /** How often the request may be sent again. */
   readonly retries: number
+  /** Whether the body of the answer is read in parts. Then it is not sent again once the answer has begun. */
+  readonly isStream?: boolean
 }
 
 /** The first pause before another attempt, in milliseconds. Each further pause is twice as long, up to the longest. */
@@ -35,10 +37,10 @@ const LONGEST_PAUSE = 2000
  * the reason of the signal.
  */
 export async function send(exchanger: Exchanger, url: string, request: ClientRequest): Promise<Reply> {
-  const { method, path, body = [], headers = {}, signal, retries } = request
+  const { method, path, body = [], headers = {}, signal, retries, isStream = false } = request
   for (let attempt = 0; ; attempt++) {
     signal.throwIfAborted()
-    const outcome = await attemptOnce(exchanger, `${url}${path}`, { method, headers, body, signal })
+    const outcome = await attemptOnce(exchanger, `${url}${path}`, { method, headers, body, signal, isStream })
     if (!(outcome instanceof Error)) return outcome
     signal.throwIfAborted()
     if (attempt === retries || !(outcome instanceof ModelUnavailableError)) throw outcome
@@ -67,7 +69,8 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? reasonOf(cause) : message || code || String(error)
 }
 
-function errorOf(status: number, bytes: Uint8Array): Error {
+/** The error for the status of an answer. */
+export function errorOf(status: number, bytes: Uint8Array): Error {
   const message = messageOf(bytes) ?? `the server answered with the status ${status}`
   const options = { details: { status } }
   switch (status) {

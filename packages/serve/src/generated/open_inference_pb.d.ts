@@ -674,6 +674,67 @@ export declare type ModelDynamicBatching = Message<'inference.ModelDynamicBatchi
 export declare const ModelDynamicBatchingSchema: GenMessage<ModelDynamicBatching>
 
 /**
+ * @generated from message inference.ModelSequenceBatching
+ */
+export declare type ModelSequenceBatching = Message<'inference.ModelSequenceBatching'> & {
+  /**
+   * @generated from oneof inference.ModelSequenceBatching.strategy_choice
+   */
+  strategyChoice:
+    | {
+        /**
+         * @generated from field: inference.ModelSequenceBatching.StrategyOldest oldest = 4;
+         */
+        value: ModelSequenceBatching_StrategyOldest
+        case: 'oldest'
+      }
+    | { case: undefined; value?: undefined }
+
+  /**
+   * @generated from field: uint64 max_sequence_idle_microseconds = 1;
+   */
+  maxSequenceIdleMicroseconds: bigint
+}
+
+/**
+ * Describes the message inference.ModelSequenceBatching.
+ * Use `create(ModelSequenceBatchingSchema)` to create a new message.
+ */
+export declare const ModelSequenceBatchingSchema: GenMessage<ModelSequenceBatching>
+
+/**
+ * @generated from message inference.ModelSequenceBatching.StrategyOldest
+ */
+export declare type ModelSequenceBatching_StrategyOldest = Message<'inference.ModelSequenceBatching.StrategyOldest'> & {
+  /**
+   * @generated from field: int32 max_candidate_sequences = 1;
+   */
+  maxCandidateSequences: number
+}
+
+/**
+ * Describes the message inference.ModelSequenceBatching.StrategyOldest.
+ * Use `create(ModelSequenceBatching_StrategyOldestSchema)` to create a new message.
+ */
+export declare const ModelSequenceBatching_StrategyOldestSchema: GenMessage<ModelSequenceBatching_StrategyOldest>
+
+/**
+ * @generated from message inference.ModelTransactionPolicy
+ */
+export declare type ModelTransactionPolicy = Message<'inference.ModelTransactionPolicy'> & {
+  /**
+   * @generated from field: bool decoupled = 1;
+   */
+  decoupled: boolean
+}
+
+/**
+ * Describes the message inference.ModelTransactionPolicy.
+ * Use `create(ModelTransactionPolicySchema)` to create a new message.
+ */
+export declare const ModelTransactionPolicySchema: GenMessage<ModelTransactionPolicy>
+
+/**
  * @generated from message inference.ModelConfig
  */
 export declare type ModelConfig = Message<'inference.ModelConfig'> & {
@@ -713,9 +774,29 @@ export declare type ModelConfig = Message<'inference.ModelConfig'> & {
   instanceGroup: ModelInstanceGroup[]
 
   /**
-   * @generated from field: inference.ModelDynamicBatching dynamic_batching = 11;
+   * @generated from oneof inference.ModelConfig.scheduling_choice
    */
-  dynamicBatching?: ModelDynamicBatching | undefined
+  schedulingChoice:
+    | {
+        /**
+         * @generated from field: inference.ModelDynamicBatching dynamic_batching = 11;
+         */
+        value: ModelDynamicBatching
+        case: 'dynamicBatching'
+      }
+    | {
+        /**
+         * @generated from field: inference.ModelSequenceBatching sequence_batching = 13;
+         */
+        value: ModelSequenceBatching
+        case: 'sequenceBatching'
+      }
+    | { case: undefined; value?: undefined }
+
+  /**
+   * @generated from field: inference.ModelTransactionPolicy model_transaction_policy = 19;
+   */
+  modelTransactionPolicy?: ModelTransactionPolicy | undefined
 }
 
 /**

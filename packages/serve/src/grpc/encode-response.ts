@@ -36,10 +36,23 @@ function frameOf({ model, id, outputs }: InferResponse, contents: readonly Uint8
   return parts.length === 0 ? [writer.finish()] : parts
 }
 
-/** Encodes an answer of a stream. @param response what {@link encodeInferResponse} returned. */
-export function encodeStreamResponse(response: Buffer): Buffer {
-  const head = new BinaryWriter().tag(2, WireType.LengthDelimited).uint32(response.length).finish()
-  return Buffer.concat([head, response])
+/** The field `parameters` of a response that says whether it is the last one of its request. */
+const finalParameters = [false, true].map((isFinal) => {
+  const writer = new BinaryWriter()
+  writeParameter(writer, 'triton_final_response', isFinal)
+  return writer.finish()
+}) as [Uint8Array, Uint8Array]
+
+/**
+ * Encodes an answer of a stream.
+ *
+ * @param response what {@link encodeInferResponse} returned. @param isFinal whether no further answer to its request follows.
+ */
+export function encodeStreamResponse(response: Buffer, isFinal: boolean): Buffer {
+  const parameters = finalParameters[isFinal ? 1 : 0]
+  const size = response.length + parameters.length
+  const head = new BinaryWriter().tag(2, WireType.LengthDelimited).uint32(size).finish()
+  return Buffer.concat([head, response, parameters])
 }
 
 function writeOutput(writer: BinaryWriter, { chosen: { spec, range }, tensor, written }: AnsweredOutput): void {
@@ -51,15 +64,19 @@ function writeOutput(writer: BinaryWriter, { chosen: { spec, range }, tensor, wr
     })
   }
   if (written === undefined) return
-  for (const [name, value] of Object.entries(parametersOfRange(range!, written))) {
-    writeMessage(writer, 4, () => {
-      writeText(writer, 1, name)
-      writeMessage(writer, 2, () => {
-        if (typeof value === 'string') writeText(writer, 3, value)
-        else writer.tag(2, WireType.Varint).int64(value)
-      })
+  for (const [name, value] of Object.entries(parametersOfRange(range!, written))) writeParameter(writer, name, value)
+}
+
+/** Writes an element of the field `parameters`, which has the same number in responses and outputs. */
+function writeParameter(writer: BinaryWriter, name: string, value: string | number | boolean): void {
+  writeMessage(writer, 4, () => {
+    writeText(writer, 1, name)
+    writeMessage(writer, 2, () => {
+      if (typeof value === 'string') writeText(writer, 3, value)
+      else if (typeof value === 'number') writer.tag(2, WireType.Varint).int64(value)
+      else writer.tag(1, WireType.Varint).bool(value)
     })
-  }
+  })
 }
 
 function writeText(writer: BinaryWriter, field: number, text: string): void {

@@ -20,8 +20,9 @@ import { addressText } from '../http/listen-address.ts'
 import { statusOf } from './failure-code.ts'
 import { admitStreams, connectRecord } from './admit-streams.ts'
 import { recordOf } from './grpc-stream.ts'
-import { checkHealth, streamInfer, unaryHandlers, watchHealth, type UnaryHandler } from './handlers.ts'
+import { checkHealth, unaryHandlers, watchHealth, type UnaryHandler } from './handlers.ts'
 import { serviceDefinition } from './service-definition.ts'
+import { streamInfer } from './stream-infer.ts'
 
 /** Where a server listens for gRPC. */
 export interface GrpcOptions {

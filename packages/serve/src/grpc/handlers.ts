@@ -1,5 +1,5 @@
 import { create, toBinary, type DescMessage, type MessageShape } from '@bufbuild/protobuf'
-import { status, type ServerDuplexStream, type ServerWritableStream, type StatusObject } from '@grpc/grpc-js'
+import { status, type ServerWritableStream, type StatusObject } from '@grpc/grpc-js'
 import { UnsupportedError } from '@tenon/core'
 import {
   HealthCheckRequestSchema,
@@ -18,7 +18,6 @@ import {
   ModelReadyResponseSchema,
   ModelStatisticsRequestSchema,
   ModelStatisticsResponseSchema,
-  ModelStreamInferResponseSchema,
   RepositoryIndexRequestSchema,
   RepositoryIndexResponseSchema,
   RepositoryModelLoadRequestSchema,
@@ -39,15 +38,11 @@ import type { Caller } from '../access/caller.ts'
 import { ModelUnavailableError } from '../errors.ts'
 import { extensionsOf } from '../protocol/extensions.ts'
 import { readOverrides } from '../repository/read-overrides.ts'
-import type { Origin } from '../service/inference-count.ts'
-import { describeFailure } from '../service/describe-failure.ts'
-import { statusOf } from './failure-code.ts'
 import { recordOf } from './grpc-stream.ts'
 import type { ServedModel } from '../service/served-model.ts'
 import type { ServerState } from '../service/server-state.ts'
 import { unknownRegion } from '../shared-memory/regions.ts'
 import { decodeMessage } from './decode-message.ts'
-import { encodeStreamResponse } from './encode-response.ts'
 import { infer, type GrpcExchange } from './infer.ts'
 import { configMessage, metadataMessage, statisticsMessage } from './to-message.ts'
 
@@ -163,65 +158,8 @@ function loadedModel(find: () => ServedModel): ServedModel | undefined {
   }
 }
 
-/**
- * Answers the requests of a stream one behind the other, as fast as its client reads. A request that fails is an answer with its error. A
- * server that closes answers the request that runs, and ends the stream.
- */
-export async function streamInfer(
-  state: ServerState,
-  call: ServerDuplexStream<Buffer, Buffer>,
-  origin: Origin,
-): Promise<void> {
-  // Until the answer is sent: an end before that would destroy the call, and its status would never follow the answer.
-  let isRunning = false
-  const endWhenIdle = (): void => {
-    if (!isRunning && !call.writableEnded) call.emit('error', closing)
-  }
-  call.once('close', state.life.onClose(endWhenIdle))
-  for await (const bytes of call as AsyncIterable<Buffer>) {
-    const record = origin.record.next()
-    record.bytesIn = bytes.length
-    const exchange: GrpcExchange = { ...origin, record, model: undefined }
-    isRunning = true
-    let answer: Buffer
-    try {
-      answer = encodeStreamResponse(await infer(state, bytes, exchange))
-      record.status = status.OK
-    } catch (error) {
-      if (origin.cancellation.isCancelled) {
-        record.leave()
-        state.log.end(record)
-        return
-      }
-      const { code, details: errorMessage } = statusOf(describeFailure(error, exchange.model))
-      record.error = error
-      record.status = code
-      answer = encode(ModelStreamInferResponseSchema, create(ModelStreamInferResponseSchema, { errorMessage }))
-    }
-    record.bytesOut = answer.length
-    state.log.end(record)
-    await send(call, answer)
-    isRunning = false
-    if (!state.life.isOpen) endWhenIdle()
-  }
-  call.end()
-}
-
-/** Sends an answer. Resolves when the window of the client has taken it, or the call is over. */
-function send(call: ServerDuplexStream<Buffer, Buffer>, bytes: Buffer): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      call.off('close', end)
-      resolve()
-    }
-    // grpc-js drops the callbacks of a call that is cancelled, and then closes it.
-    call.once('close', end)
-    call.write(bytes, end)
-  })
-}
-
 /** The end of a call that would go on for as long as its client wants. */
-const closing: Partial<StatusObject> = { code: status.UNAVAILABLE, details: 'the server is closing' }
+export const closing: Partial<StatusObject> = { code: status.UNAVAILABLE, details: 'the server is closing' }
 
 const { SERVING, NOT_SERVING } = HealthCheckResponse_ServingStatus
 

@@ -1,11 +1,13 @@
 import { ByteShare } from '../service/byte-budget.ts'
 import type { ModelInferRequest } from '../generated/open_inference_pb.js'
+import type { Model } from '../model/model.ts'
 import { findModel } from '../service/find-model.ts'
 import { freeBytes } from '../service/free-bytes.ts'
 import { inputsTooLarge, isBehind, planInference, type InferPlan } from '../service/infer-plan.ts'
 import { InferenceCount, type Origin } from '../service/inference-count.ts'
 import { Inference } from '../service/inference.ts'
 import { headOf } from '../service/recent-plans.ts'
+import { refuseStream, streamInference } from '../service/stream-inference.ts'
 import type { ServedModel } from '../service/served-model.ts'
 import type { ServerState } from '../service/server-state.ts'
 import { decodeInferRequest, divideInferRequest } from './decode-message.ts'
@@ -40,24 +42,11 @@ const FRAME_HEAD = 5
  * @throws (or rejects with) the error to answer.
  */
 export function infer(state: ServerState, bytes: Buffer, exchange: GrpcExchange): Buffer | Promise<Buffer> {
-  const call = new InferCall(state, bytes, exchange)
-  let answer: Buffer | Promise<Buffer>
-  try {
-    answer = call.run()
-  } catch (error) {
-    throw call.fail(error)
-  }
-  if (!(answer instanceof Promise)) return call.succeed(answer)
-  return answer.then(
-    (made) => call.succeed(made),
-    (error: unknown) => {
-      throw call.fail(error)
-    },
-  )
+  return new InferCall(state, bytes, exchange).answer()
 }
 
-/** A message for a model, from its parts to its answer. Either {@link succeed} or {@link fail} ends it. */
-class InferCall {
+/** A message for a model, from its parts to its answers. Either {@link answer} or {@link stream} is called, once. */
+export class InferCall {
   readonly #state: ServerState
   readonly #bytes: Buffer
   readonly #exchange: GrpcExchange
@@ -70,6 +59,8 @@ class InferCall {
   readonly #count: InferenceCount
   readonly #share: ByteShare
   #inference: Inference | undefined
+  /** Whether the client wants an answer without outputs at the end of a stream. Known with the first answer. */
+  wantsEmptyFinal = false
 
   /** @throws {InvalidRequestError | RequestTooLargeError | ModelNotFoundError | ModelUnavailableError} */
   constructor(state: ServerState, bytes: Buffer, exchange: GrpcExchange) {
@@ -97,38 +88,83 @@ class InferCall {
     return decodeInferRequest(this.#bytes.subarray(0, this.#headLength))
   }
 
-  run(): Buffer | Promise<Buffer> {
+  get modelName(): string {
+    return this.#served.model.name
+  }
+
+  get modelVersion(): string {
+    return this.#served.model.version
+  }
+
+  /** Whether the model answers with a stream. */
+  get isStream(): boolean {
+    return this.#served.model.stream !== undefined
+  }
+
+  /** Answers once. @returns the bytes of a `ModelInferResponse`. @throws (or rejects with) the error to answer. */
+  answer(): Buffer | Promise<Buffer> {
+    let answer: Buffer | Promise<Buffer>
+    try {
+      refuseStream(this.#served.model, 'gRPC')
+      answer = this.#open((inference) => inference.run(encodeInferResponse))
+    } catch (error) {
+      throw this.#fail(error)
+    }
+    if (!(answer instanceof Promise)) return this.#succeed(answer)
+    return answer.then(
+      (made) => this.#succeed(made),
+      (error: unknown) => {
+        throw this.#fail(error)
+      },
+    )
+  }
+
+  /** Answers any number of times, with the bytes of `ModelInferResponse`s. @throws (rejects with) the error to answer. */
+  async *stream(): AsyncGenerator<Buffer, void, undefined> {
+    let inference: Inference
+    try {
+      inference = await this.#open((one) => one)
+    } catch (error) {
+      throw this.#fail(error)
+    }
+    try {
+      yield* streamInference(inference, this.#count, encodeInferResponse)
+    } finally {
+      this.#end()
+    }
+  }
+
+  /** Waits for memory, and copies the inputs. @param use what is done then. */
+  #open<Result>(use: (inference: Inference) => Result | Promise<Result>): Result | Promise<Result> {
     const { limits } = this.#state
     let rawBytes = 0
     for (const { length } of this.#raw) rawBytes += length
     if (rawBytes > limits.bytes) throw inputsTooLarge(limits.bytes, rawBytes)
     // The elements of 'contents' are in the head.
     const waiting = this.#share.reserve(this.#bytes.length)
-    return waiting === undefined ? this.#plan() : waiting.then(() => this.#plan())
+    return waiting === undefined ? this.#plan(use) : waiting.then(() => this.#plan(use))
   }
 
-  #plan(): Buffer | Promise<Buffer> {
+  #plan<Result>(use: (inference: Inference) => Result | Promise<Result>): Result | Promise<Result> {
     const { model, messagePlans: plans } = this.#served
     const recent = plans.find(this.#head)
-    const plan =
-      recent !== undefined && fits(recent, this.#raw)
-        ? recent
-        : plans.add(
-            this.#head,
-            planInference(
-              model,
-              readGrpcRequest(this.#message ?? this.#decode(), this.#raw, model.inputs),
-              this.#state.limits.bytes,
-            ),
-          )
+    const plan = recent !== undefined && fits(recent, this.#raw) ? recent : plans.add(this.#head, this.#newPlan(model))
     this.#exchange.record.inferenceId = plan.request.id
+    this.wantsEmptyFinal = plan.request.wantsEmptyFinal
     if (this.#head !== undefined && this.#message !== undefined) keepName(this.#head, this.#message)
     this.#message = undefined
     const copying = this.#share.reserve(this.#bytes.length + plan.copiedBytes)
-    return copying === undefined ? this.#infer(plan) : copying.then(() => this.#infer(plan))
+    return copying === undefined ? use(this.#infer(plan)) : copying.then(() => use(this.#infer(plan)))
   }
 
-  #infer(plan: InferPlan): Buffer | Promise<Buffer> {
+  #newPlan(model: Model): InferPlan {
+    const request = readGrpcRequest(this.#message ?? this.#decode(), this.#raw, model.inputs)
+    // A request that is refused has its id, too.
+    this.#exchange.record.inferenceId = request.id
+    return planInference(model, request, this.#state.limits.bytes)
+  }
+
+  #infer(plan: InferPlan): Inference {
     const { cancellation, record } = this.#exchange
     const inference = new Inference(this.#served, plan, this.#state.regions, {
       cancellation,
@@ -138,11 +174,11 @@ class InferCall {
     this.#inference = inference
     inference.places.forEach((place, i) => place.set(this.#raw[i]!))
     freeBytes(this.#bytes, FRAME_HEAD)
-    return inference.run(encodeInferResponse)
+    return inference
   }
 
   /** @returns the answer */
-  succeed(answer: Buffer): Buffer {
+  #succeed(answer: Buffer): Buffer {
     try {
       this.#count.succeed()
       return answer
@@ -152,7 +188,7 @@ class InferCall {
   }
 
   /** @returns the error */
-  fail(error: unknown): unknown {
+  #fail(error: unknown): unknown {
     try {
       this.#count.fail(error)
       return error

@@ -29,7 +29,7 @@ export function metadataMessage({ model }: ServedModel, versions: readonly strin
 }
 
 export function configMessage({ model }: ServedModel): ModelConfigResponse {
-  const { name, inputs, outputs, instances, batching } = model
+  const { name, inputs, outputs, instances, batching, stream } = model
   const isBatched = batching.maxBatchSize > 0
   const tensorConfig = ({ name: tensor, datatype, shape }: TensorSpec) => ({
     name: tensor,
@@ -45,7 +45,8 @@ export function configMessage({ model }: ServedModel): ModelConfigResponse {
       input: inputs.map(tensorConfig),
       output: outputs.map(tensorConfig),
       instanceGroup: [{ name, kind: ModelInstanceGroup_Kind.CPU, count: instances }],
-      ...(isBatched ? { dynamicBatching: batchingMessage(batching) } : {}),
+      ...(isBatched ? { schedulingChoice: { case: 'dynamicBatching', value: batchingMessage(batching) } } : {}),
+      ...(stream === undefined ? {} : { modelTransactionPolicy: { decoupled: true } }),
     },
   })
 }

@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { deflateSync, gzipSync } from 'node:zlib'
+import { longestSend } from '../service/longest-send.ts'
 import type { Exchange } from './exchange.ts'
 
 /** An answer: its status, its text, and the bytes behind it. */
@@ -14,9 +15,6 @@ export interface Answer {
 
 /** Bodies that are smaller are not compressed. */
 const SMALLEST_COMPRESSED = 1024
-
-/** The slowest client in bytes per millisecond. One that reads a little now and then would hold the memory of its answer for ever. */
-const SLOWEST = 64
 
 const NO_BYTES: readonly Uint8Array[] = []
 
@@ -73,7 +71,7 @@ export function sendAnswer(
   if (response.writableLength === 0) return
   const destroy = (): void => void response.destroy()
   response.setTimeout(timeout, destroy)
-  const timer = setTimeout(destroy, timeout + size / SLOWEST)
+  const timer = setTimeout(destroy, longestSend(timeout, size))
   response.once('close', () => clearTimeout(timer))
 }
 

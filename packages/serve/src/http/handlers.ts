@@ -1,14 +1,17 @@
 import { extensionsOf } from '../protocol/extensions.ts'
+import { isObject } from '../protocol/is-object.ts'
 import { wrong } from '../protocol/wrong-field.ts'
 import { readOverrides } from '../repository/read-overrides.ts'
 import type { ServerState } from '../service/server-state.ts'
 import type { Answer } from './answer.ts'
 import type { Exchange } from './exchange.ts'
 import type { Handler } from './handler.ts'
+import { generate, generateStream } from './generate.ts'
 import { infer } from './infer.ts'
+import { inferStream } from './infer-stream.ts'
 import { modelConfig, modelMetadata, modelStatistics } from './metadata.ts'
 import { addRegionRoutes } from './region-routes.ts'
-import { isObject, readObject } from './read-object.ts'
+import { readObject } from './read-object.ts'
 import { Router } from './router.ts'
 import { addTrafficRoutes } from './traffic-routes.ts'
 
@@ -24,6 +27,9 @@ export function routesOf(state: ServerState): Router<Handler> {
 
   // The first route is found in the least time.
   ofModel('POST', '/infer', (exchange) => infer(state, exchange))
+  ofModel('POST', '/infer_stream', (exchange) => inferStream(state, exchange))
+  ofModel('POST', '/generate', (exchange) => generate(state, exchange))
+  ofModel('POST', '/generate_stream', (exchange) => generateStream(state, exchange))
   router.add('GET', '/v2', 'caller', () =>
     ok({ name: state.name, version: state.version, extensions: extensionsOf(state) }),
   )

@@ -13,6 +13,7 @@ import { routesOf } from './handlers.ts'
 import { addressText, isLoopback } from './listen-address.ts'
 import { Origins } from './origins.ts'
 import type { Found, Router } from './router.ts'
+import { sendStream, type StreamAnswer } from './send-stream.ts'
 import { watchClients } from './watch-clients.ts'
 
 /** Where a server listens. */
@@ -181,7 +182,11 @@ export class HttpServer {
   async #answer(exchange: Exchange): Promise<void> {
     const { request, response, record } = exchange
     const { method = '', headers, httpVersion } = request
-    let answer: Answer
+    let answer: Answer | StreamAnswer
+    const fail = (error: unknown): Answer => {
+      record.error = error
+      return answerTo(error, exchange.parts['model'])
+    }
     try {
       if (headers.host === undefined && httpVersion === '1.1') throw new HttpError(400, 'the request must have a Host')
       checkTransferEncoding(headers['transfer-encoding'], httpVersion)
@@ -189,8 +194,7 @@ export class HttpServer {
       const preflight = this.#origins.preflight(method, headers)
       answer = preflight ?? (await this.#handle(exchange, method))
     } catch (error) {
-      answer = answerTo(error, exchange.parts['model'])
-      record.error = error
+      answer = fail(error)
     }
     try {
       if (response.destroyed) {
@@ -202,7 +206,8 @@ export class HttpServer {
       if (this.#isClosing && isLast) response.setHeader('connection', 'close')
       else if (!exchange.hasRead && hasRest(request)) discardRest(request)
       this.#origins.allow(headers, response)
-      sendAnswer(exchange, answer, this.#timeout)
+      if ('parts' in answer) await sendStream(exchange, answer, this.#timeout, fail)
+      else sendAnswer(exchange, answer, this.#timeout)
     } finally {
       this.#state.log.end(record)
       exchange.leave()
@@ -210,7 +215,7 @@ export class HttpServer {
   }
 
   /** Finds out who sends a request before its path is answered, so that callers without credentials do not learn which paths there are. */
-  #handle(exchange: Exchange, method: string): Answer | Promise<Answer> {
+  #handle(exchange: Exchange, method: string): ReturnType<Handler> {
     const { request, record } = exchange
     let found: Found<Handler> | undefined
     let problem: unknown
@@ -223,7 +228,7 @@ export class HttpServer {
       authorization: authorizationOf(request.rawHeaders),
       socket: request.socket,
     }))
-    const answer = (known: Caller): Answer | Promise<Answer> => {
+    const answer = (known: Caller): ReturnType<Handler> => {
       record.caller = known
       if (found === undefined) throw problem
       exchange.parts = found.parts

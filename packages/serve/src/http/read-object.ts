@@ -1,4 +1,5 @@
 import { InvalidRequestError } from '../errors.ts'
+import { isObject } from '../protocol/is-object.ts'
 import { parseJson } from '../protocol/parse-json.ts'
 import { BodyReader, type BodyLimits } from './body-reader.ts'
 import type { Exchange } from './exchange.ts'
@@ -15,7 +16,3 @@ export async function readObject(exchange: Exchange, state: BodyLimits): Promise
     reader.release()
   }
 }
-
-/** Whether a value of JSON is an object. */
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -16,6 +16,15 @@ export type ModelFunction<Signature extends string = string> = (
   context: RunContext,
 ) => Outputs | Promise<Outputs>
 
+/**
+ * A function that answers each request any number of times: an async generator. Each value that it yields is one answer. The next one is
+ * asked for when the client has taken the one before, and a client that leaves ends the generator at its `yield`.
+ */
+export type ModelStream<Signature extends string = string> = (
+  inputs: InputsOf<Signature>,
+  context: RunContext,
+) => AsyncIterable<Outputs>
+
 /** Runs a model once. Returns the outputs in their order, or a promise of them. */
 export type Runner = (
   inputs: readonly ModelTensor[],
@@ -23,3 +32,9 @@ export type Runner = (
   allocator: NativeAllocator | undefined,
   cancellation?: Cancellation,
 ) => ModelTensor[] | Promise<ModelTensor[]>
+
+/** Starts a stream of answers. Each element has the outputs in their order. */
+export type StreamRunner = (
+  inputs: readonly ModelTensor[],
+  context: RunContext,
+) => AsyncIterator<ModelTensor[], unknown>

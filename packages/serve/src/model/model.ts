@@ -6,19 +6,18 @@ import {
   type NativeAllocator,
   type Parameter,
   type TensorType,
+  UnsupportedError,
 } from '@tenon/core'
 import { NativeScope } from 'tenon/scope'
 import { checkName, checkOptions, isSignature, resolveAttributes, resolveCall, wrongType } from '@tenon/core/internal'
 import type { IsolatedKernel } from 'tenon'
-import type { Cancellation } from '../service/cancellation.ts'
 import { InvalidRequestError } from '../errors.ts'
 import { readBatching, type Batching, type BatchingOptions } from '../scheduler/batching-options.ts'
-import { functionRunner } from './function-runner.ts'
+import { functionRunner, streamRunner } from './function-runner.ts'
 import { isOperation, kernelRunner } from './kernel-runner.ts'
-import type { ModelFunction } from './model-function.ts'
-import { typesFor, type ModelTensor } from './model-tensor.ts'
+import type { ModelFunction, ModelStream, Runner, StreamRunner } from './model-function.ts'
+import { typesFor } from './model-tensor.ts'
 import { onceForEach } from './result-check.ts'
-import type { ModelContext } from './run-context.ts'
 import { describeTensors, type TensorSpec } from './tensor-spec.ts'
 import { readWarmUps, type WarmUp, type WarmUpRequest } from './warm-up.ts'
 
@@ -35,8 +34,10 @@ export interface ModelOptions<Signature extends string = string> {
   readonly version?: string
   /** A kernel of an isolated library. */
   readonly kernel?: IsolatedKernel<unknown>
-  /** A function of this process, instead of a kernel. */
-  readonly run?: ModelFunction<Signature>
+  /** A function of this process, instead of a kernel. An async generator answers each request any number of times. */
+  readonly run?: ModelFunction<Signature> | ModelStream<Signature>
+  /** Whether `run` returns an async iterable, which is known if it is an `async function*`. Default: false for other functions. */
+  readonly stream?: boolean
   /** The inputs and outputs in the signature language. Required for a function; by default, that of the kernel. */
   readonly signature?: Signature
   /** The attributes of the kernel. */
@@ -48,7 +49,10 @@ export interface ModelOptions<Signature extends string = string> {
   readonly memory?: { arena(): RequestMemory }
   /** The longest time for one run in milliseconds. Default: 30,000. */
   readonly deadline?: number
-  /** The runs at the same time. Further requests wait. Default: 1. */
+  /**
+   * The runs at the same time. Further requests wait. A stream runs until its end, also while it waits for its client. Default: 1, and 128 for
+   * streams.
+   */
   readonly instances?: number
   /** The most rows of one run, which several requests can share. The first axis of all inputs and outputs is then the same size. Default: 0, no batches. */
   readonly maxBatchSize?: number
@@ -72,6 +76,7 @@ const OPTIONS = [
   'name',
   'run',
   'signature',
+  'stream',
   'version',
   'warmUp',
 ] as const
@@ -105,12 +110,9 @@ export interface Model<Signature extends string = string> {
    * @param cancellation says when the signal of the context is aborted. With it, a kernel needs no signal of its own for each run.
    * @returns the outputs in the order of {@link outputs}, or a promise of them. @throws (or rejects with) what the kernel or function throws.
    */
-  run(
-    inputs: readonly ModelTensor[],
-    context: ModelContext,
-    allocator: NativeAllocator | undefined,
-    cancellation?: Cancellation,
-  ): ModelTensor[] | Promise<ModelTensor[]>
+  readonly run: Runner
+  /** Starts a stream of answers; undefined for a model that answers each request once. */
+  readonly stream: StreamRunner | undefined
 }
 
 /**
@@ -142,6 +144,7 @@ export function defineModel<const Signature extends string>(options: ModelOption
   const outputs = describeTensors(signature, 'results')
   const batching = readBatching(given.maxBatchSize ?? 0, given.batching)
   if (batching.maxBatchSize > 0) checkFirstAxes(signature)
+  const isStream = readStream(name, given)
   const model: Model<Signature> = Object.freeze({
     name,
     version,
@@ -149,20 +152,60 @@ export function defineModel<const Signature extends string>(options: ModelOption
     inputs,
     outputs,
     deadline: checkPositive(given.deadline ?? 30_000, 'deadline'),
-    instances: checkCount(given.instances ?? 1, 'instances'),
+    instances: checkCount(given.instances ?? (isStream ? STREAMS : 1), 'instances'),
     batching,
     idempotent: given.idempotent !== false,
     warmUps: readWarmUps(given.warmUp),
     kernel,
     memory: memory ?? (kernel === undefined ? SCOPES : undefined),
     check: onceForEach((types) => checkTypes(signature, types, attributes)),
-    run:
-      kernel === undefined
-        ? functionRunner(run as ModelFunction, signature, outputs)
-        : kernelRunner(kernel, given, signature, outputs),
+    ...(kernel === undefined
+      ? runnersOf(run!, isStream, signature, outputs)
+      : { run: kernelRunner(kernel, given, signature, outputs), stream: undefined }),
   })
   models.add(model)
   return model
+}
+
+/** The streams of a model at the same time, most of which wait for something. */
+const STREAMS = 128
+
+/** Whether a model answers with streams. @throws {ArgumentError} if the options contradict it. */
+function readStream(name: string, { kernel, run, stream, maxBatchSize = 0 }: Partial<ModelOptions>): boolean {
+  if (stream !== undefined && typeof stream !== 'boolean') throw wrongType('stream', 'true or false', stream)
+  const kind = Object.prototype.toString.call(run)
+  const isAsyncGenerator = kind === '[object AsyncGeneratorFunction]'
+  if (kind === '[object GeneratorFunction]') {
+    throw new ArgumentError(`the function run of the model ${name} must be async`, { hint: 'Write async function*.' })
+  }
+  if (isAsyncGenerator && stream === false) {
+    throw new ArgumentError(`the option stream of the model ${name} must be true, because run is an async generator`)
+  }
+  if (!isAsyncGenerator && stream !== true) return false
+  if (kernel !== undefined) {
+    throw new ArgumentError(`the option stream of the model ${name} must be false, because a kernel answers once`, {
+      hint: 'Call the kernel for each answer in run: async function* (inputs) { ... }.',
+    })
+  }
+  if (maxBatchSize > 0) {
+    throw new ArgumentError(`the model ${name} must be without maxBatchSize, because its answers are streams`, {
+      hint: 'Requests of streams do not share runs.',
+    })
+  }
+  return true
+}
+
+function runnersOf(
+  run: ModelFunction | ModelStream,
+  isStream: boolean,
+  signature: KernelSignature,
+  outputs: readonly TensorSpec[],
+): Pick<Model, 'run' | 'stream'> {
+  if (!isStream) return { run: functionRunner(run as ModelFunction, signature, outputs), stream: undefined }
+  const refuse = (): never => {
+    throw new UnsupportedError(`the model ${signature.name} answers with streams`)
+  }
+  return { run: refuse, stream: streamRunner(run as ModelStream, signature, outputs) }
 }
 
 /** Memory of this process for one request, which is given back with its answer. The garbage collector would let it grow. */

@@ -15,6 +15,8 @@ export interface InferRequest {
   readonly outputs: readonly RequestedOutput[] | undefined
   /** Whether outputs are binary if they do not say it themselves. */
   readonly isBinary: boolean
+  /** Whether the end of a stream is an answer without outputs. */
+  readonly wantsEmptyFinal: boolean
 }
 
 /** An input of a request, whose elements are in the JSON, behind it, or in the client's shared memory. */

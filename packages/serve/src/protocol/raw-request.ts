@@ -21,7 +21,16 @@ export function rawRequest({ name: model, inputs, batching }: Model, body: Uint8
   const source = dtype === 'string' ? { data: [body] } : { byteSize: body.length }
   const shape = shapeOf(input, batching.maxBatchSize > 0, body.length)
   const one = { name, datatype, shape, source }
-  return { id: undefined, parameters: {}, priority: 0, timeout: 0, inputs: [one], outputs: undefined, isBinary: true }
+  return {
+    id: undefined,
+    parameters: {},
+    priority: 0,
+    timeout: 0,
+    inputs: [one],
+    outputs: undefined,
+    isBinary: true,
+    wantsEmptyFinal: false,
+  }
 }
 
 /** The shape of a batch of one row, whose only variable axis follows from the number of bytes. */

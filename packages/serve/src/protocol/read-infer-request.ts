@@ -84,9 +84,13 @@ function readRange(parameters: Readonly<Record<string, ParameterValue>>, path: s
 /** Takes those parameters out that the protocol reserves. */
 function splitParameters(
   given: Readonly<Record<string, ParameterValue>>,
-): Pick<InferRequest, 'parameters' | 'priority' | 'timeout' | 'isBinary'> {
+): Pick<InferRequest, 'parameters' | 'priority' | 'timeout' | 'isBinary' | 'wantsEmptyFinal'> {
   const { binary_data_output: isBinary = false, timeout = 0, priority = 0, headers: _, ...others } = given
+  const { triton_enable_empty_final_response: wantsEmptyFinal = false } = given
   if (typeof isBinary !== 'boolean') throw wrong('parameters.binary_data_output', 'true or false', isBinary)
+  if (typeof wantsEmptyFinal !== 'boolean') {
+    throw wrong('parameters.triton_enable_empty_final_response', 'true or false', wantsEmptyFinal)
+  }
   if (!isSize(timeout)) throw wrong('parameters.timeout', 'a whole number of microseconds', timeout)
   if (!isSize(priority)) throw wrong('parameters.priority', 'a whole number', priority)
   const parameters: Record<string, ParameterValue> = {}
@@ -100,7 +104,7 @@ function splitParameters(
     }
   }
   // Later requests with the same JSON get the same object.
-  return { parameters: Object.freeze(parameters), priority, timeout, isBinary }
+  return { parameters: Object.freeze(parameters), priority, timeout, isBinary, wantsEmptyFinal }
 }
 
 function readParameters(value: unknown, path: string): Readonly<Record<string, ParameterValue>> {

@@ -1,12 +1,12 @@
 import { IsolationError, type NativeAllocator } from '@tenon/core'
 import { KernelDeadlineError } from 'tenon/isolate'
 import type { Model, RequestMemory } from '../model/model.ts'
-import type { ModelContext } from '../model/run-context.ts'
 import { joinTensors, sliceRows, type ModelTensor } from '../model/model-tensor.ts'
 import { Cancellation } from '../service/cancellation.ts'
 import { closeWhenFree } from '../service/close-when-free.ts'
-import { deadlineError } from '../service/deadline.ts'
+import { BatchContext } from './batch-context.ts'
 import type { Job } from './job.ts'
+import { limit } from './limit.ts'
 import type { RunDeadlines } from './run-deadlines.ts'
 
 /** Why a run failed. */
@@ -109,36 +109,6 @@ function join(jobs: readonly Job[], allocator: NativeAllocator | undefined): Mod
   )
 }
 
-/**
- * What a function knows of the requests of its run. It is a class, because every object literal with a getter has a hidden class of its own,
- * which keeps its request in memory until the next full garbage collection.
- */
-class BatchContext implements ModelContext {
-  readonly #jobs: readonly Job[]
-  readonly #cancellation: Cancellation
-
-  constructor(jobs: readonly Job[], cancellation: Cancellation) {
-    this.#jobs = jobs
-    this.#cancellation = cancellation
-  }
-
-  get parameters(): ModelContext['parameters'] {
-    return this.#jobs[0]!.request.parameters
-  }
-
-  get traces(): ModelContext['traces'] {
-    return this.#jobs.flatMap(({ request }) => request.trace ?? [])
-  }
-
-  get affinity(): string | undefined {
-    return this.#jobs[0]!.request.affinity
-  }
-
-  get signal(): AbortSignal {
-    return this.#cancellation.signal
-  }
-}
-
 /** Runs a model until its deadline, or until all clients are gone. A function that goes on is left alone, and its result is dropped. */
 function runUntilDeadline(
   model: Model,
@@ -151,37 +121,4 @@ function runUntilDeadline(
   const made = model.run(inputs, new BatchContext(jobs, own), memory, own)
   // A function that has returned needs no timer.
   return made instanceof Promise ? limit(model, jobs, deadlines, own, made) : made
-}
-
-/** @param own cancelled with the reason if the run does not end in time. */
-function limit(
-  model: Model,
-  jobs: readonly Job[],
-  deadlines: RunDeadlines,
-  own: Cancellation,
-  made: Promise<ModelTensor[]>,
-): Promise<ModelTensor[]> {
-  return new Promise((resolve, reject) => {
-    const end = (reason: unknown): void => {
-      own.cancel(reason)
-      settled()
-      reject(reason as Error)
-    }
-    const gone = (): void => {
-      if (jobs.every(({ request }) => request.cancellation.isCancelled)) end(jobs[0]!.request.cancellation.reason)
-    }
-    const run = deadlines.add(() => end(deadlineError(model.name, model.deadline, 'running')))
-    const settled = (): void => {
-      deadlines.delete(run)
-      for (const { request } of jobs) request.cancellation.listener = undefined
-    }
-    for (const { request } of jobs) request.cancellation.listener = gone
-    const settling =
-      <Value>(next: (value: Value) => void) =>
-      (value: Value): void => {
-        settled()
-        next(value)
-      }
-    made.then(settling(resolve), settling(reject))
-  })
 }

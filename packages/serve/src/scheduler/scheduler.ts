@@ -1,6 +1,7 @@
 import { QueueFullError } from '@tenon/core'
 import { InvalidRequestError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
+import type { ModelTensor } from '../model/model-tensor.ts'
 import { callLater } from '../service/call-later.ts'
 import { deadlineError } from '../service/deadline.ts'
 import { formBatch } from './form-batch.ts'
@@ -8,6 +9,7 @@ import { Job, keyOf, type JobOutputs, type ScheduledRequest } from './job.ts'
 import { JobQueue } from './job-queue.ts'
 import { runBatch } from './run-batch.ts'
 import { RunDeadlines } from './run-deadlines.ts'
+import { runStream } from './run-stream.ts'
 
 /** Gives the requests of a model to its instances, in batches if the model has them. */
 export class Scheduler {
@@ -36,7 +38,8 @@ export class Scheduler {
    * Runs a request when its turn comes.
    *
    * @throws {InvalidRequestError} if it is larger than a batch, or has a priority that the model does not have. @throws {QueueFullError}
-   * @returns the outputs of a function that a free instance has run at once, or a promise.
+   * @returns the outputs of a function that a free instance has run at once, or a promise. For a stream, there are no tensors, and its instance is
+   * taken until the release.
    * @throws (rejects with) {KernelDeadlineError} if it waited or ran too long; the reason of its cancellation; or what the model throws.
    */
   run(request: ScheduledRequest): JobOutputs | Promise<JobOutputs> {
@@ -69,6 +72,20 @@ export class Scheduler {
     )
     this.#previous = inOrder.catch(() => previous)
     return inOrder
+  }
+
+  /**
+   * Runs a request of a model that answers with streams when its turn comes. Its instance is free when the stream has ended.
+   *
+   * @throws (rejects with) what {@link run} throws.
+   */
+  async *stream(request: ScheduledRequest): AsyncGenerator<readonly ModelTensor[], void, undefined> {
+    const turn = await this.run(request)
+    try {
+      yield* runStream(this.#model, this.#model.stream!, request, this.#deadlines)
+    } finally {
+      turn.release()
+    }
   }
 
   #add(request: ScheduledRequest, level: number, size: number): JobOutputs | Promise<JobOutputs> {
@@ -133,6 +150,11 @@ export class Scheduler {
     this.#onRun(rows)
     this.#running++
     const end = (): void => void this.#running--
+    if (this.#model.stream !== undefined) {
+      const release = (): void => (end(), this.#startNext())
+      for (const job of jobs) job.resolve({ tensors: [], release })
+      return
+    }
     const running = runBatch(this.#model, jobs, this.#deadlines)
     if (running === undefined) end()
     else void running.finally(end).then(() => this.#startNext())

@@ -107,7 +107,46 @@ export class Inference implements ScheduledRequest {
    * @throws (or rejects with) {InvalidRequestError | QueueFullError | KernelDeadlineError}, or what the model throws.
    */
   run<Encoded>(encode: (response: InferResponse) => Encoded): Encoded | Promise<Encoded> {
+    this.#finishInputs()
+    const outputs = this.#served.scheduler.run(this)
+    return outputs instanceof Promise
+      ? outputs.then((made) => this.#answer(made, encode))
+      : this.#answer(outputs, encode)
+  }
+
+  /**
+   * Runs the model as {@link run} does, and encodes each of its answers. The model goes on when the next answer is asked for, so its outputs need
+   * only stay until then. To return ends the run.
+   */
+  async *stream<Encoded>(encode: (response: InferResponse) => Encoded): AsyncGenerator<Encoded, void, undefined> {
     const { model, scheduler } = this.#served
+    if (model.stream === undefined) {
+      yield await this.run(encode)
+      return
+    }
+    if (this.#regions.some((region) => region !== undefined)) {
+      throw new InvalidRequestError('the outputs of a stream must not be in shared memory', {
+        hint: 'Each answer would overwrite the one before it.',
+      })
+    }
+    this.#finishInputs()
+    const spent = { computeInfer: 0, computeOutput: 0 }
+    let asked: number | undefined
+    for await (const tensors of scheduler.stream(this)) {
+      const made = performance.now()
+      spent.computeInfer += made - (asked ?? this.#begun)
+      const outputs = this.#chosen.map((chosen) => ({ chosen, tensor: tensors[chosen.index]!, written: undefined }))
+      const encoded = encode({ model, id: this.#id, chosen: this.#chosen, outputs })
+      spent.computeOutput += performance.now() - made
+      yield encoded
+      asked = performance.now()
+    }
+    spent.computeInfer += performance.now() - (asked ?? this.#begun)
+    this.#count(1, spent.computeInfer, spent.computeOutput)
+  }
+
+  #finishInputs(): void {
+    const { model } = this.#served
     this.inputs = this.#opened.map(({ finish }) => finish())
     for (let i = 0; i < this.inputs.length; i++) {
       const { name, dtype } = model.inputs[i]!
@@ -115,10 +154,19 @@ export class Inference implements ScheduledRequest {
     }
     this.arrived = performance.now()
     this.#begun = this.arrived
-    const outputs = scheduler.run(this)
-    return outputs instanceof Promise
-      ? outputs.then((made) => this.#answer(made, encode))
-      : this.#answer(outputs, encode)
+  }
+
+  /** Counts the request with its times in milliseconds. */
+  #count(rows: number, computeInfer: number, computeOutput: number): void {
+    const durations = {
+      queue: 1e6 * (this.#begun - this.arrived),
+      computeInput: 1e6 * (this.arrived - this.#start),
+      computeInfer: 1e6 * computeInfer,
+      computeOutput: 1e6 * computeOutput,
+    }
+    this.#served.statistics.addSuccess(rows, durations)
+    this.#trace?.addParts(durations)
+    this.#record.addTimes(durations)
   }
 
   /** Called when it leaves the queue. */
@@ -127,7 +175,7 @@ export class Inference implements ScheduledRequest {
   }
 
   #answer<Encoded>(outputs: JobOutputs, encode: (response: InferResponse) => Encoded): Encoded {
-    const { model, statistics } = this.#served
+    const { model } = this.#served
     this.#outputs = outputs
     const ended = performance.now()
     const answered = this.#chosen.map((chosen, i): AnsweredOutput => {
@@ -136,15 +184,8 @@ export class Inference implements ScheduledRequest {
       return { chosen, tensor: made, written: region === undefined ? undefined : writeTo(region, chosen, made) }
     })
     const response = encode({ model, id: this.#id, chosen: this.#chosen, outputs: answered })
-    const durations = {
-      queue: 1e6 * (this.#begun - this.arrived),
-      computeInput: 1e6 * (this.arrived - this.#start),
-      computeInfer: 1e6 * (ended - this.#begun),
-      computeOutput: 1e6 * (performance.now() - ended),
-    }
-    statistics.addSuccess(model.batching.maxBatchSize === 0 ? 1 : this.inputs[0]!.shape[0]!, durations)
-    this.#trace?.addParts(durations)
-    this.#record.addTimes(durations)
+    const rows = model.batching.maxBatchSize === 0 ? 1 : this.inputs[0]!.shape[0]!
+    this.#count(rows, ended - this.#begun, performance.now() - ended)
     // While a slow client reads, only the answer is needed.
     this.inputs = []
     return response

@@ -79,7 +79,8 @@ async function answer(
   })
   try {
     for (const [i, place] of inference.places.entries()) contents[i]!(place)
-    await inference.run(() => undefined)
+    // The first answer of a stream is enough, because a stream may have no end.
+    for await (const _ of inference.stream(() => undefined)) break
   } finally {
     await inference.close()
   }

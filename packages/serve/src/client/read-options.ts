@@ -1,0 +1,20 @@
+import { ArgumentError } from '@tenon/core/errors'
+import { describeValue } from '../protocol/wrong-field.ts'
+
+/** @throws {ArgumentError} */
+export function checkDeadline(deadline: unknown): void {
+  if (typeof deadline === 'number' && deadline > 0) return
+  throw new ArgumentError(`deadline must be a number of milliseconds above 0, got ${describeValue(deadline)}`)
+}
+
+/** The URL of a server without a slash at its end. @throws {ArgumentError} */
+export function readUrl(url: string | URL): string {
+  const parsed = URL.parse(String(url))
+  if (parsed !== null && ['http:', 'https:'].includes(parsed.protocol)) {
+    const path = parsed.pathname.replace(/\/+$/, '')
+    if (!path.endsWith('/v2')) return `${parsed.origin}${path}`
+  }
+  throw new ArgumentError(
+    `url must be that of a server without /v2, such as http://127.0.0.1:8000, got ${describeValue(String(url))}`,
+  )
+}
