@@ -1,4 +1,4 @@
-import { ArgumentError, KernelDeadlineError, ScopeClosedError } from '@tenon/core/errors'
+import { ArgumentError, ScopeClosedError } from '@tenon/core/errors'
 import { ProtocolError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import { describeValue } from '../protocol/wrong-field.ts'
@@ -10,7 +10,7 @@ import { fetchExchanger, type Exchanger, type Reply } from './exchange.ts'
 import { nodeExchanger } from './node-exchanger.ts'
 import { parseAnswer, readAnswer, readJson } from './read-answer.ts'
 import { readInput, type ReadInput, type TensorMetadata } from './read-input.ts'
-import { checkDeadline, readUrl } from './read-options.ts'
+import { checkDeadline, lateError, readUrl, retriesOf } from './read-options.ts'
 import { exchangeShared, SharedInputs, type Registrar } from './shared-inputs.ts'
 import { streamAnswers } from './stream-answers.ts'
 import { send, type ClientRequest } from './transport.ts'
@@ -175,7 +175,7 @@ class HttpClient {
     const { read, takesBytes } = await this.#read(path, inputs, signal)
     const exchange = async (placed: readonly ReadInput[]): Promise<Untyped> => {
       const request = encodeRequest(placed, options, takesBytes)
-      return readAnswer(await this.#send({ ...request, path: `${path}/infer`, signal }))
+      return readAnswer(await this.#send({ ...request, path: `${path}/infer`, signal, ...retriesOf(options) }))
     }
     try {
       return await (this.#shared === undefined ? exchange(read) : exchangeShared(this.#shared, read, exchange))
@@ -195,7 +195,13 @@ class HttpClient {
       const { read, takesBytes } = await this.#read(path, inputs, signal)
       const request = encodeRequest(read, options, takesBytes)
       try {
-        return await this.#send({ ...request, path: `${path}/infer_stream`, signal, isStream: true })
+        return await this.#send({
+          ...request,
+          path: `${path}/infer_stream`,
+          signal,
+          isStream: true,
+          ...retriesOf(options),
+        })
       } catch (error) {
         this.#models.delete(path)
         throw error
@@ -358,9 +364,6 @@ class HttpClient {
     return call
   }
 }
-
-const lateError = (deadline: number): KernelDeadlineError =>
-  new KernelDeadlineError(`the server did not answer within ${deadline} ms`, { details: { deadline } })
 
 /** Waits for something that others wait for too, until a signal ends this wait alone. */
 function settledBefore<Result>(signal: AbortSignal, promise: Promise<Result>): Promise<Result> {

@@ -20,13 +20,20 @@ export function encodeRequest(
   options: InferOptions,
   takesBytes: boolean,
 ): Pick<ClientRequest, 'method' | 'headers' | 'body'> {
-  const { id, outputs, priority, parameters = {}, traceparent, tracestate } = options
+  const { id, outputs, priority, sequence, parameters = {}, traceparent, tracestate } = options
   const text = JSON.stringify({
     ...(id === undefined ? {} : { id }),
     parameters: {
       ...Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, parameterForJson(value)])),
       ...(priority === undefined ? {} : { priority }),
       ...(takesBytes ? { binary_data_output: true } : {}),
+      ...(sequence === undefined
+        ? {}
+        : {
+            sequence_id: parameterForJson(sequence.id),
+            sequence_start: sequence.start ?? false,
+            sequence_end: sequence.end ?? false,
+          }),
     },
     inputs: inputs.map(({ name, datatype, shape, bytes, region }) => {
       const described = { name, datatype, shape }

@@ -1,5 +1,6 @@
-import { ArgumentError } from '@tenon/core/errors'
+import { ArgumentError, KernelDeadlineError } from '@tenon/core/errors'
 import { describeValue } from '../protocol/wrong-field.ts'
+import type { InferOptions } from './call-options.ts'
 
 /** @throws {ArgumentError} */
 export function checkDeadline(deadline: unknown): void {
@@ -18,3 +19,11 @@ export function readUrl(url: string | URL): string {
     `url must be that of a server without /v2, such as http://127.0.0.1:8000, got ${describeValue(String(url))}`,
   )
 }
+
+/** A request of a sequence that is sent again could run twice. */
+export const retriesOf = ({ sequence }: InferOptions): { readonly retries?: 0 } =>
+  sequence === undefined ? {} : { retries: 0 }
+
+/** The error of a server that does not answer in time. */
+export const lateError = (deadline: number): KernelDeadlineError =>
+  new KernelDeadlineError(`the server did not answer within ${deadline} ms`, { details: { deadline } })

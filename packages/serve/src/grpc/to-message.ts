@@ -10,6 +10,7 @@ import {
   type ModelStatisticsResponse,
 } from '../generated/open_inference_pb.js'
 import type { TensorSpec } from '../model/tensor-spec.ts'
+import type { SequenceLimits } from '../scheduler/sequence-options.ts'
 import type { ServedModel } from '../service/served-model.ts'
 import type { Duration } from '../service/statistics.ts'
 
@@ -29,7 +30,7 @@ export function metadataMessage({ model }: ServedModel, versions: readonly strin
 }
 
 export function configMessage({ model }: ServedModel): ModelConfigResponse {
-  const { name, inputs, outputs, instances, batching, stream } = model
+  const { name, inputs, outputs, instances, batching, stream, sequence } = model
   const isBatched = batching.maxBatchSize > 0
   const tensorConfig = ({ name: tensor, datatype, shape }: TensorSpec) => ({
     name: tensor,
@@ -46,10 +47,18 @@ export function configMessage({ model }: ServedModel): ModelConfigResponse {
       output: outputs.map(tensorConfig),
       instanceGroup: [{ name, kind: ModelInstanceGroup_Kind.CPU, count: instances }],
       ...(isBatched ? { schedulingChoice: { case: 'dynamicBatching', value: batchingMessage(batching) } } : {}),
+      ...(sequence === undefined
+        ? {}
+        : { schedulingChoice: { case: 'sequenceBatching', value: sequenceMessage(sequence) } }),
       ...(stream === undefined ? {} : { modelTransactionPolicy: { decoupled: true } }),
     },
   })
 }
+
+const sequenceMessage = ({ maxCandidateSequences, maxSequenceIdleMicroseconds }: SequenceLimits) => ({
+  maxSequenceIdleMicroseconds: BigInt(maxSequenceIdleMicroseconds),
+  strategyChoice: { case: 'oldest', value: { maxCandidateSequences } } as const,
+})
 
 const batchingMessage = (batching: ServedModel['model']['batching']) => ({
   preferredBatchSize: [...batching.preferredSizes],

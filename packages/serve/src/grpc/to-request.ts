@@ -70,7 +70,10 @@ function readParameters(parameters: Parameters): Record<string, unknown> {
         {
           parameterChoice: { value },
         },
-      ]) => [name, typeof value === 'bigint' ? toNumber(value) : value],
+      ]) => [
+        name,
+        typeof value === 'bigint' ? toNumber(name === 'sequence_id' ? BigInt.asUintN(64, value) : value) : value,
+      ],
     ),
   )
 }

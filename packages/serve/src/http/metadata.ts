@@ -25,7 +25,7 @@ const tensorConfig = ({ name, datatype, shape }: TensorSpec, isBatched: boolean)
 
 /** The answer to `GET /v2/models/{model}/config`, in the names of Triton's `model_config.proto`. */
 export function modelConfig({ model }: ServedModel): object {
-  const { name, inputs, outputs, instances, batching, stream } = model
+  const { name, inputs, outputs, instances, batching, stream, sequence } = model
   const isBatched = batching.maxBatchSize > 0
   const dynamic = {
     preferred_batch_size: batching.preferredSizes,
@@ -42,6 +42,14 @@ export function modelConfig({ model }: ServedModel): object {
     input: inputs.map((spec) => tensorConfig(spec, isBatched)),
     output: outputs.map((spec) => tensorConfig(spec, isBatched)),
     ...(isBatched ? { dynamic_batching: dynamic } : {}),
+    ...(sequence === undefined
+      ? {}
+      : {
+          sequence_batching: {
+            max_sequence_idle_microseconds: sequence.maxSequenceIdleMicroseconds,
+            oldest: { max_candidate_sequences: sequence.maxCandidateSequences },
+          },
+        }),
     ...(stream === undefined ? {} : { model_transaction_policy: { decoupled: true } }),
     instance_group: [{ name, kind: 'KIND_CPU', count: instances }],
   }

@@ -84,9 +84,9 @@ const planInferRequest: PlanJson = ({ model, jsonPlans: plans }, json, byteLimit
   return plans.add(head, planInference(model, readInferRequest(parseJson(json, needsExactJson(model))), byteLimit))
 }
 
-/** Whether a request for a model can have integers beyond 2^53. */
-export const needsExactJson = ({ inputs }: Model): boolean =>
-  inputs.some(({ dtype }) => dtype === 'int64' || dtype === 'uint64')
+/** Whether a request for a model can have integers beyond 2^53: elements, or the number of a sequence. */
+export const needsExactJson = ({ inputs, sequence }: Model): boolean =>
+  sequence !== undefined || inputs.some(({ dtype }) => dtype === 'int64' || dtype === 'uint64')
 
 /** The size of the JSON before the binary tensors, 0 for a body without JSON, or undefined if all of the body is JSON. @throws {InvalidRequestError} */
 function headerLength({ headers }: IncomingMessage): number | undefined {

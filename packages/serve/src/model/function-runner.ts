@@ -4,6 +4,7 @@ import { StringTensor } from 'tenon/tstring'
 import type { ModelFunction, ModelStream, Outputs, Runner, StreamRunner } from './model-function.ts'
 import { isModelTensor, typeOfTensor, type ModelTensor } from './model-tensor.ts'
 import { resultCheck } from './result-check.ts'
+import type { RunContext } from './run-context.ts'
 import type { TensorSpec } from './tensor-spec.ts'
 
 /** Returns the function that runs a function with the inputs by name, and checks its outputs. */
@@ -11,7 +12,8 @@ export function functionRunner(run: ModelFunction, signature: KernelSignature, o
   const argumentOf = inputsByName(signature)
   const finish = outputsInOrder(signature, outputs)
   return (inputs, context) => {
-    const made = run(argumentOf(inputs), context)
+    // The types of a function have a sequence if its model has the option.
+    const made = run(argumentOf(inputs), context as RunContext)
     return isPromise(made) ? Promise.resolve(made).then((later) => finish(inputs, later)) : finish(inputs, made)
   }
 }
@@ -25,7 +27,7 @@ export function streamRunner(
   const argumentOf = inputsByName(signature)
   const finish = outputsInOrder(signature, outputs)
   return (inputs, context) => {
-    const iterator = iteratorOf(signature.name, run(argumentOf(inputs), context))
+    const iterator = iteratorOf(signature.name, run(argumentOf(inputs), context as RunContext))
     return {
       next: async () => {
         const { done, value } = await iterator.next()

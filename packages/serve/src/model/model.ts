@@ -13,6 +13,7 @@ import { checkName, checkOptions, isSignature, resolveAttributes, resolveCall, w
 import type { IsolatedKernel } from 'tenon'
 import { InvalidRequestError } from '../errors.ts'
 import { readBatching, type Batching, type BatchingOptions } from '../scheduler/batching-options.ts'
+import { readSequenceOptions, type SequenceLimits, type SequenceOptions } from '../scheduler/sequence-options.ts'
 import { functionRunner, streamRunner } from './function-runner.ts'
 import { isOperation, kernelRunner } from './kernel-runner.ts'
 import type { ModelFunction, ModelStream, Runner, StreamRunner } from './model-function.ts'
@@ -27,7 +28,7 @@ export interface RequestMemory extends NativeAllocator {
 }
 
 /** The options of {@link defineModel}. */
-export interface ModelOptions<Signature extends string = string> {
+export interface ModelOptions<Signature extends string = string, State = never> {
   /** The name in the paths of requests. It must not contain `/`, and must not be `stats`. */
   readonly name: string
   /** Decimal digits. Default: `1`. */
@@ -35,7 +36,7 @@ export interface ModelOptions<Signature extends string = string> {
   /** A kernel of an isolated library. */
   readonly kernel?: IsolatedKernel<unknown>
   /** A function of this process, instead of a kernel. An async generator answers each request any number of times. */
-  readonly run?: ModelFunction<Signature> | ModelStream<Signature>
+  readonly run?: ModelFunction<Signature, State> | ModelStream<Signature, State>
   /** Whether `run` returns an async iterable, which is known if it is an `async function*`. Default: false for other functions. */
   readonly stream?: boolean
   /** The inputs and outputs in the signature language. Required for a function; by default, that of the kernel. */
@@ -58,7 +59,9 @@ export interface ModelOptions<Signature extends string = string> {
   readonly maxBatchSize?: number
   /** How requests wait and become batches. */
   readonly batching?: BatchingOptions
-  /** Whether a request whose process ended may run once more. Default: true. */
+  /** Makes requests of one `sequence_id` run one behind the other, with a state of their own in the context. Only for functions. */
+  readonly sequence?: SequenceOptions<State>
+  /** Whether a request whose process ended may run once more. Default: true, and false for a model with sequences. */
   readonly idempotent?: boolean
   /** Requests that each worker answers before the model is ready, and that are not counted as inferences. A failed one fails the load. */
   readonly warmUp?: readonly WarmUpRequest[]
@@ -75,6 +78,7 @@ const OPTIONS = [
   'memory',
   'name',
   'run',
+  'sequence',
   'signature',
   'stream',
   'version',
@@ -111,6 +115,8 @@ export interface Model<Signature extends string = string> {
    * @returns the outputs in the order of {@link outputs}, or a promise of them. @throws (or rejects with) what the kernel or function throws.
    */
   readonly run: Runner
+  /** The limits of its sequences; undefined for a model without sequences. */
+  readonly sequence: SequenceLimits | undefined
   /** Starts a stream of answers; undefined for a model that answers each request once. */
   readonly stream: StreamRunner | undefined
 }
@@ -127,8 +133,10 @@ export interface Model<Signature extends string = string> {
  *   run: ({ x }) => tensor('f32', x.shape, x.toArray().map((value) => 2 * value)),
  * })
  */
-export function defineModel<const Signature extends string>(options: ModelOptions<Signature>): Model<Signature> {
-  const given = checkOptions<ModelOptions>(options, OPTIONS)
+export function defineModel<const Signature extends string, State = never>(
+  options: ModelOptions<Signature, State>,
+): Model<Signature> {
+  const given = checkOptions<ModelOptions>(options as unknown as ModelOptions, OPTIONS)
   const name = checkModelName(given.name)
   const version = checkVersion(given.version ?? '1')
   const { kernel, run, memory } = given
@@ -145,6 +153,7 @@ export function defineModel<const Signature extends string>(options: ModelOption
   const batching = readBatching(given.maxBatchSize ?? 0, given.batching)
   if (batching.maxBatchSize > 0) checkFirstAxes(signature)
   const isStream = readStream(name, given)
+  const sequence = readSequence(name, given)
   const model: Model<Signature> = Object.freeze({
     name,
     version,
@@ -154,7 +163,8 @@ export function defineModel<const Signature extends string>(options: ModelOption
     deadline: checkPositive(given.deadline ?? 30_000, 'deadline'),
     instances: checkCount(given.instances ?? (isStream ? STREAMS : 1), 'instances'),
     batching,
-    idempotent: given.idempotent !== false,
+    idempotent: given.idempotent ?? sequence === undefined,
+    sequence,
     warmUps: readWarmUps(given.warmUp),
     kernel,
     memory: memory ?? (kernel === undefined ? SCOPES : undefined),
@@ -193,6 +203,25 @@ function readStream(name: string, { kernel, run, stream, maxBatchSize = 0 }: Par
     })
   }
   return true
+}
+
+/** @throws {ArgumentError} if the options of a model contradict its sequences. */
+function readSequence(
+  name: string,
+  { kernel, sequence, maxBatchSize = 0 }: Partial<ModelOptions>,
+): SequenceLimits | undefined {
+  if (sequence === undefined) return undefined
+  if (kernel !== undefined) {
+    throw new ArgumentError(`the model ${name} must be without the option sequence, because a kernel has no state`, {
+      hint: 'Call the kernel in run, and keep the state in sequence.state of the context.',
+    })
+  }
+  if (maxBatchSize > 0) {
+    throw new ArgumentError(`the model ${name} must be without maxBatchSize, because it has sequences`, {
+      hint: 'Requests of different sequences do not share runs.',
+    })
+  }
+  return readSequenceOptions(sequence)
 }
 
 function runnersOf(

@@ -1,4 +1,5 @@
 import type { ParameterValue } from '../model/run-context.ts'
+import type { SequencePlace } from './sequence-place.ts'
 import type { RegionRange } from '../shared-memory/region-place.ts'
 
 /** A request for one inference, as both transports pass it on. The contents are not checked against a model yet. */
@@ -6,6 +7,8 @@ export interface InferRequest {
   readonly id: string | undefined
   /** The parameters that the protocol does not reserve. */
   readonly parameters: Readonly<Record<string, ParameterValue>>
+  /** The place in a sequence, or undefined. */
+  readonly sequence: SequencePlace | undefined
   /** 1 is the highest, and 0 is that of the model. */
   readonly priority: number
   /** The longest time in the queue in microseconds, or 0 for that of the model. */

@@ -24,6 +24,7 @@ export function rawRequest({ name: model, inputs, batching }: Model, body: Uint8
   return {
     id: undefined,
     parameters: {},
+    sequence: undefined,
     priority: 0,
     timeout: 0,
     inputs: [one],

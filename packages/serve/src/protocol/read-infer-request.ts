@@ -3,14 +3,12 @@ import type { RegionRange } from '../shared-memory/region-place.ts'
 import type { ParameterValue } from '../model/run-context.ts'
 import type { InferInput, InferRequest, RequestedOutput } from './infer-request.ts'
 import { isSize } from './json-elements.ts'
+import { readSequencePlace } from './sequence-place.ts'
 import { cutOff, wrong } from './wrong-field.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
 const HIGHEST_RANK = 32
-
-/** Parameters of requests that other parts of the protocol define, and that this server answers without. */
-const SEQUENCE = new Set(['sequence_id', 'sequence_start', 'sequence_end'])
 
 /**
  * Reads the JSON of a request. Unknown fields are ignored.
@@ -84,8 +82,9 @@ function readRange(parameters: Readonly<Record<string, ParameterValue>>, path: s
 /** Takes those parameters out that the protocol reserves. */
 function splitParameters(
   given: Readonly<Record<string, ParameterValue>>,
-): Pick<InferRequest, 'parameters' | 'priority' | 'timeout' | 'isBinary' | 'wantsEmptyFinal'> {
+): Omit<InferRequest, 'id' | 'inputs' | 'outputs'> {
   const { binary_data_output: isBinary = false, timeout = 0, priority = 0, headers: _, ...others } = given
+  const { sequence_id, sequence_start, sequence_end, ...own } = others
   const { triton_enable_empty_final_response: wantsEmptyFinal = false } = given
   if (typeof isBinary !== 'boolean') throw wrong('parameters.binary_data_output', 'true or false', isBinary)
   if (typeof wantsEmptyFinal !== 'boolean') {
@@ -94,17 +93,10 @@ function splitParameters(
   if (!isSize(timeout)) throw wrong('parameters.timeout', 'a whole number of microseconds', timeout)
   if (!isSize(priority)) throw wrong('parameters.priority', 'a whole number', priority)
   const parameters: Record<string, ParameterValue> = {}
-  for (const [name, value] of Object.entries(others)) {
-    if (!SEQUENCE.has(name)) {
-      if (!name.startsWith('triton_')) parameters[name] = value
-    } else if (value !== 0 && value !== '' && value !== false) {
-      throw new InvalidRequestError(
-        `the parameter ${name} must be absent, because models of this server have no sequences`,
-      )
-    }
-  }
+  for (const [name, value] of Object.entries(own)) if (!name.startsWith('triton_')) parameters[name] = value
+  const sequence = readSequencePlace(sequence_id, sequence_start, sequence_end)
   // Later requests with the same JSON get the same object.
-  return { parameters: Object.freeze(parameters), priority, timeout, isBinary, wantsEmptyFinal }
+  return { parameters: Object.freeze(parameters), sequence, priority, timeout, isBinary, wantsEmptyFinal }
 }
 
 function readParameters(value: unknown, path: string): Readonly<Record<string, ParameterValue>> {

@@ -30,6 +30,10 @@ export class BatchContext implements ModelContext {
     return this.#jobs[0]!.request.affinity
   }
 
+  get sequence(): ModelContext['sequence'] {
+    return this.#jobs[0]!.request.turn?.context
+  }
+
   get signal(): AbortSignal {
     return this.#cancellation.signal
   }

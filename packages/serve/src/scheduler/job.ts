@@ -3,6 +3,7 @@ import type { ModelTensor } from '../model/model-tensor.ts'
 import type { ParameterValue } from '../model/run-context.ts'
 import type { TraceContext } from '../tracing/trace-context.ts'
 import type { Cancellation } from '../service/cancellation.ts'
+import type { SequenceTurn } from './sequence.ts'
 
 /** One request for a model, whose inputs were checked. */
 export interface ScheduledRequest {
@@ -18,6 +19,8 @@ export interface ScheduledRequest {
   readonly trace: TraceContext | undefined
   /** The key of the worker that must run it, if it runs alone; undefined for any worker. */
   readonly affinity: string | undefined
+  /** Its turn in a sequence; undefined for a model without sequences. */
+  readonly turn: SequenceTurn | undefined
   /** When all of it had come, in milliseconds of `performance.now()`. */
   readonly arrived: number
   /** Called when the request leaves the queue for an instance. One that finds an instance free does not wait in the queue. */
@@ -32,8 +35,10 @@ export class Job {
   /** Requests with the same key can be one batch. */
   readonly key: string
   readonly level: number
-  /** Called when the request leaves the queue. */
+  /** Called when the request leaves the queue. Undefined unless it waits there. */
   onBegin: (() => void) | undefined
+  /** Takes it out of the queue, and fails it with a reason. */
+  refuse: (reason: unknown) => void = () => {}
   #outputs: JobOutputs | undefined
   #resolve: ((outputs: JobOutputs) => void) | undefined
   #reject: ((reason: unknown) => void) | undefined
@@ -43,6 +48,10 @@ export class Job {
     this.size = size
     this.key = key
     this.level = level
+  }
+
+  get isWaiting(): boolean {
+    return this.onBegin !== undefined
   }
 
   /** The outputs if they are there, or a promise. Called once, when the request was given to an instance or the queue. */

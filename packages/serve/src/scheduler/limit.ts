@@ -19,6 +19,7 @@ export function limit<Made>(
   return new Promise((resolve, reject) => {
     const end = (reason: unknown): void => {
       own.cancel(reason)
+      for (const { request } of jobs) if (request.turn !== undefined) request.turn.isLeftAlone = true
       settled()
       reject(reason as Error)
     }

@@ -45,20 +45,26 @@ export async function* runStream(
   } finally {
     if (!isDone) {
       own.cancel(cancellation.reason ?? new Error('the stream has ended'))
-      await endEarly(iterator).catch((error: unknown) => {
+      const hasReturned = await endEarly(iterator).catch((error: unknown) => {
         // A failure of the generator is the reason of its end.
         if (!hasFailed) throw error
+        return true
       })
+      if (request.turn !== undefined) request.turn.isLeftAlone = !hasReturned
     }
   }
 }
 
-/** Lets a generator return, and waits for it, but not for ever. @throws (rejects with) what its `finally` blocks throw. */
-function endEarly(iterator: AsyncIterator<unknown, unknown>): Promise<void> {
+/**
+ * Lets a generator return, and waits for it, but not for ever.
+ *
+ * @returns whether it has returned. @throws (rejects with) what its `finally` blocks throw.
+ */
+function endEarly(iterator: AsyncIterator<unknown, unknown>): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const takeBack = callLater(resolve, LONGEST_END)
+    const takeBack = callLater(() => resolve(false), LONGEST_END)
     Promise.resolve(iterator.return?.())
       .finally(takeBack)
-      .then(() => resolve(), reject)
+      .then(() => resolve(true), reject)
   })
 }

@@ -4,12 +4,13 @@ import type { Model } from '../model/model.ts'
 import type { ModelTensor } from '../model/model-tensor.ts'
 import { callLater } from '../service/call-later.ts'
 import { deadlineError } from '../service/deadline.ts'
-import { formBatch } from './form-batch.ts'
+import { formBatch, type Decision } from './form-batch.ts'
 import { Job, keyOf, type JobOutputs, type ScheduledRequest } from './job.ts'
 import { JobQueue } from './job-queue.ts'
 import { runBatch } from './run-batch.ts'
 import { RunDeadlines } from './run-deadlines.ts'
 import { runStream } from './run-stream.ts'
+import { Sequences } from './sequences.ts'
 
 /** Gives the requests of a model to its instances, in batches if the model has them. */
 export class Scheduler {
@@ -19,6 +20,7 @@ export class Scheduler {
   readonly #deadlines: RunDeadlines
   /** The answer before the one of the newest request, if answers keep their order. */
   #previous: Promise<unknown> = Promise.resolve()
+  readonly #sequences: Sequences | undefined
   #running = 0
   #takeBack = (): void => {}
 
@@ -27,6 +29,8 @@ export class Scheduler {
     this.#model = model
     this.#onRun = onRun
     this.#deadlines = new RunDeadlines(model.deadline)
+    const { name, sequence } = model
+    if (sequence !== undefined) this.#sequences = new Sequences(name, sequence, () => this.#startNext())
   }
 
   /** The requests that wait or run. */
@@ -34,10 +38,21 @@ export class Scheduler {
     return this.#queue.size + this.#running
   }
 
+  /** The sequences that have not ended. */
+  get sequences(): number {
+    return this.#sequences?.size ?? 0
+  }
+
+  /** Ends all sequences. Called when no further requests come. */
+  endSequences(): void {
+    this.#sequences?.endAll()
+  }
+
   /**
    * Runs a request when its turn comes.
    *
-   * @throws {InvalidRequestError} if it is larger than a batch, or has a priority that the model does not have. @throws {QueueFullError}
+   * @throws {InvalidRequestError} if it is larger than a batch, or has a priority that the model does not have. or is in a sequence that was not started.
+   * @throws {QueueFullError}
    * @returns the outputs of a function that a free instance has run at once, or a promise. For a stream, there are no tensors, and its instance is
    * taken until the release.
    * @throws (rejects with) {KernelDeadlineError} if it waited or ran too long; the reason of its cancellation; or what the model throws.
@@ -93,8 +108,10 @@ export class Scheduler {
     // Requests are only compared in models with batches.
     const key = batching.maxBatchSize > 1 ? keyOf(request.inputs, request.parameters) : ''
     const job = new Job(request, size, key, level)
+    this.#sequences?.add(job)
     // A free instance takes a request that waits for nothing.
-    if (batching.maxBatchSize <= 1 && this.#running < instances && this.#queue.size === 0) this.#start([job])
+    const isFree = batching.maxBatchSize <= 1 && this.#running < instances && this.#queue.size === 0
+    if (isFree && canRun(job)) this.#start([job])
     else this.#enqueue(job)
     return job.answer()
   }
@@ -107,12 +124,15 @@ export class Scheduler {
     const leave = (): void => {
       takeBack()
       cancellation.listener = undefined
+      job.onBegin = undefined
     }
     const refuse = (reason: unknown): void => {
       leave()
       this.#queue.delete(job)
       job.reject(reason)
+      this.#sequences?.drop(job)
     }
+    job.refuse = refuse
     const expire = (): void => {
       if (policy.timeoutAction === 'delay') this.#queue.delay(job)
       else refuse(deadlineError(name, longest))
@@ -130,7 +150,8 @@ export class Scheduler {
   #startNext(): void {
     this.#takeBack()
     while (this.#running < this.#model.instances && this.#queue.size > 0) {
-      const decision = formBatch(this.#queue, this.#model.batching, performance.now())
+      const decision = this.#decide()
+      if (decision === undefined) return
       if ('wait' in decision) {
         this.#takeBack = callLater(() => this.#startNext(), decision.wait)
         return
@@ -144,12 +165,23 @@ export class Scheduler {
     }
   }
 
+  /** What a free instance does, or undefined if all requests wait for others of their sequences. */
+  #decide(): Decision | undefined {
+    if (this.#sequences === undefined) return formBatch(this.#queue, this.#model.batching, performance.now())
+    for (const job of this.#queue) if (canRun(job)) return { jobs: [job] }
+    return undefined
+  }
+
   #start(jobs: readonly Job[]): void {
     let rows = 0
     for (const { size } of jobs) rows += size
     this.#onRun(rows)
     this.#running++
-    const end = (): void => void this.#running--
+    if (this.#sequences !== undefined) for (const job of jobs) this.#sequences.begin(job)
+    const end = (): void => {
+      this.#running--
+      if (this.#sequences !== undefined) for (const job of jobs) this.#sequences.finish(job)
+    }
     if (this.#model.stream !== undefined) {
       const release = (): void => (end(), this.#startNext())
       for (const job of jobs) job.resolve({ tensors: [], release })
@@ -160,6 +192,9 @@ export class Scheduler {
     else void running.finally(end).then(() => this.#startNext())
   }
 }
+
+/** Whether a request waits for no other one of its sequence. */
+const canRun = (job: Job): boolean => job.request.turn?.sequence?.canRun(job) !== false
 
 /** A request can only shorten the time in the queue. */
 function shorterTimeout(

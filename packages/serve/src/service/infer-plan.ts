@@ -38,6 +38,7 @@ export function planInference(model: Model, request: InferRequest, byteLimit: nu
     const spec = model.inputs[i]!
     return { input, spec, type: typeOf(spec, input) }
   })
+  checkSequence(model, request)
   model.check(inputs.map(({ type }) => type))
   const outputs = chooseOutputs(model, request)
   const byteSize = inputs.reduce((sum, { type, input }) => sum + byteSizeOf(type, input.source), 0)
@@ -50,6 +51,21 @@ export function planInference(model: Model, request: InferRequest, byteLimit: nu
   const arrivingBytes = request.inputs.reduce((sum, { source }) => (isBehind(source) ? sum + source.byteSize : sum), 0)
   const copiedBytes = request.inputs.reduce((sum, { source }) => ('region' in source ? sum + source.byteSize : sum), 0)
   return { request, inputs, outputs, arriving, arrivingBytes, copiedBytes }
+}
+
+/** @throws {InvalidRequestError} if a request is in a sequence, and its model has none, or the other way round. */
+function checkSequence({ name, sequence: limits }: Model, { sequence }: InferRequest): void {
+  if ((limits === undefined) === (sequence === undefined)) return
+  if (limits === undefined) {
+    throw new InvalidRequestError(
+      `the parameter sequence_id must be absent, because the model ${name} has no sequences`,
+    )
+  }
+  // The text of Triton.
+  throw new InvalidRequestError(
+    `inference request to model '${name}' must specify a non-zero or non-empty correlation ID`,
+    { hint: 'Set the parameter sequence_id.' },
+  )
 }
 
 export const inputsTooLarge = (byteLimit: number, byteSize: number): RequestTooLargeError =>

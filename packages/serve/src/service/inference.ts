@@ -16,6 +16,7 @@ import type { RequestTrace } from '../tracing/tracing.ts'
 import type { Cancellation } from './cancellation.ts'
 import { closeWhenFree } from './close-when-free.ts'
 import type { JobOutputs, ScheduledRequest } from '../scheduler/job.ts'
+import { SequenceTurn } from '../scheduler/sequence.ts'
 import type { InferPlan, PlannedInput } from './infer-plan.ts'
 import type { ServedModel } from './served-model.ts'
 
@@ -41,6 +42,7 @@ export class Inference implements ScheduledRequest {
   readonly trace: TraceContext | undefined
   readonly affinity: string | undefined
   readonly memory: RequestMemory | undefined
+  readonly turn: SequenceTurn | undefined
   inputs: readonly ModelTensor[] = []
   arrived = 0
   /** The places of the binary inputs in the order of the request, which the caller fills before {@link run}. */
@@ -71,10 +73,11 @@ export class Inference implements ScheduledRequest {
     regions: Regions,
     { cancellation, trace, record, affinity }: RunOf,
   ) {
-    const { id, parameters, priority, timeout } = plan.request
+    const { id, parameters, priority, timeout, sequence } = plan.request
     this.parameters = parameters
     this.priority = priority
     this.timeout = timeout
+    this.turn = sequence === undefined ? undefined : new SequenceTurn(sequence)
     this.cancellation = cancellation
     this.trace = trace?.context
     this.affinity = affinity

@@ -112,6 +112,18 @@ export class Metrics {
         }
       },
     })
+    const sequences = new Gauge({
+      name: 'tenon_sequences',
+      help: 'Sequences that have not ended',
+      labelNames,
+      registers,
+      collect: () => {
+        sequences.reset()
+        for (const served of models.all()) {
+          if (served.model.sequence !== undefined) sequences.set(labelsOf(served), served.scheduler.sequences)
+        }
+      },
+    })
     const gauge = (name: string, help: string, read: () => number): void => {
       const own: Gauge = new Gauge({ name, help, registers, collect: () => own.set(read()) })
     }

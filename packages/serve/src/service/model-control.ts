@@ -1,5 +1,6 @@
 import { ArgumentError, UnsupportedError } from '@tenon/core'
 import { ModelLoadError, ModelNotFoundError } from '../errors.ts'
+import type { Model } from '../model/model.ts'
 import type { LoadedModel, ModelOverrides, ModelSource } from '../repository/model-source.ts'
 import { cutOff } from '../protocol/wrong-field.ts'
 import { callLater } from './call-later.ts'
@@ -113,6 +114,12 @@ export class ModelControl {
    */
   setTraffic(name: string, weights: unknown): void {
     const versions = this.#registry.versions(name)
+    const { versions: all } = this.#registry.entry(name)
+    if (weights !== undefined)
+      checkWithoutSequences(
+        name,
+        [...all.values()].map(({ model }) => model),
+      )
     this.#registry.entry(name).traffic = weights === undefined ? undefined : new Traffic(name, weights, versions)
   }
 
@@ -123,6 +130,7 @@ export class ModelControl {
     for (const name of this.#reloads.keys()) this.#cancelReload(name)
     const names = Array.from(this.#registry.entries(), ([name]) => name)
     await Promise.all(names.map((name) => this.#inTurn(name, () => this.#unload(name, 'the server is closed'))))
+    for (const { scheduler } of this.#registry.all()) scheduler.endSequences()
   }
 
   #has(name: string): boolean {
@@ -221,6 +229,14 @@ export class ModelControl {
   }
 }
 
+/** @throws {ArgumentError} if requests of a sequence would go to different versions. */
+function checkWithoutSequences(name: string, models: readonly Model[]): void {
+  if (models.every(({ sequence }) => sequence === undefined)) return
+  throw new ArgumentError(`traffic must be for a model without sequences, got ${name}`, {
+    hint: 'Let clients name the version in the path of all requests of a sequence.',
+  })
+}
+
 /** @throws {ModelLoadError} for a model that the server has had from its start. */
 function checkFromSource(name: string, { versions, loaded }: ModelEntry, change: 'load' | 'unload'): void {
   if (versions.size === 0 || loaded !== undefined) return
@@ -241,12 +257,13 @@ function checkFromSource(name: string, { versions, loaded }: ModelEntry, change:
 function trafficOf(
   name: string,
   versions: readonly string[],
-  { traffic }: LoadedModel,
+  { traffic, models }: LoadedModel,
   kept: Traffic | undefined,
 ): Traffic | undefined {
   if (kept !== undefined && Object.keys(kept.weights).every((version) => versions.includes(version))) return kept
   if (traffic === undefined) return undefined
   try {
+    checkWithoutSequences(name, models)
     return new Traffic(name, traffic, versions)
   } catch (error) {
     if (!(error instanceof ArgumentError)) throw error
@@ -268,5 +285,6 @@ async function retire({ versions, loaded }: ModelEntry): Promise<void> {
     served.endWarmUp()
   }
   await Promise.all([...versions.values()].map((served) => served.whenIdle()))
+  for (const { scheduler } of versions.values()) scheduler.endSequences()
   await loaded?.closeAsync()
 }

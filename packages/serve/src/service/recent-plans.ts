@@ -8,7 +8,7 @@ const LONGEST = 1024
 
 /**
  * The plans of the requests of a model that came last, by their heads: all that they have before the elements of their tensors. A plan is kept if a
- * request with the same head is likely to follow: all elements are behind the head, and it has no id.
+ * request with the same head is likely to follow: all elements are behind the head, and it has neither an id nor a sequence.
  */
 export class RecentPlans {
   readonly #plans = new Map<string, InferPlan>()
@@ -20,8 +20,14 @@ export class RecentPlans {
 
   /** Keeps a plan for later requests, if it does not depend on anything but the head. @returns the plan */
   add(head: string | undefined, plan: InferPlan): InferPlan {
-    const { id, inputs } = plan.request
-    if (head === undefined || id !== undefined || !inputs.every(({ source }) => isBehind(source))) return plan
+    const { id, inputs, sequence } = plan.request
+    if (
+      head === undefined ||
+      id !== undefined ||
+      sequence !== undefined ||
+      !inputs.every(({ source }) => isBehind(source))
+    )
+      return plan
     if (this.#plans.size >= MOST && !this.#plans.has(head)) this.#plans.delete(this.#plans.keys().next().value!)
     this.#plans.set(head, plan)
     return plan

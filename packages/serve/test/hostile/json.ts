@@ -160,9 +160,21 @@ export const json: readonly HostileRequest[] = [
     inputs: [input()],
     parameters: { priority },
   })),
-  ...wrongOf('sequence_id', [1, 'x', true], 'sequence_id must be absent', (one) => ({
+  ...wrongOf('sequence_id', [1, 'x'], 'sequence_id must be absent', (one) => ({
     inputs: [input()],
     parameters: { sequence_id: one },
+  })),
+  ...wrongOf('sequence_id', [true, -1, 1.5, 2 ** 64, 'x'.repeat(129)], 'sequence_id must be a whole number', (one) => ({
+    inputs: [input()],
+    parameters: { sequence_id: one },
+  })),
+  ...wrongOf('sequence_start', [1, 'x'], 'sequence_start must be true or false', (one) => ({
+    inputs: [input()],
+    parameters: { sequence_id: 1, sequence_start: one },
+  })),
+  ...wrongOf('sequence_end', [true], 'must be with a sequence_id', (one) => ({
+    inputs: [input()],
+    parameters: { sequence_end: one },
   })),
   ...wrongOf('classification', [1, '1', true], 'classification', (one) => ({
     inputs: [input()],
