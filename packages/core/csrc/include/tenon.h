@@ -265,7 +265,7 @@ typedef struct tn_module {
   uint64_t bias;          /* of its addresses from those in its file */
   uint64_t start;         /* of its code; the code ends at `end` */
   uint64_t end;
-  uint64_t byte_size;     /* of the file, its inode and the time in ns when it was changed, by which a file without build ID is known */
+  uint64_t byte_size;     /* of the file, its inode and the time in ms when it was changed, by which a file without build ID is known */
   uint64_t inode;
   int64_t changed;
   uint32_t build_id_size; /* 0 for none */

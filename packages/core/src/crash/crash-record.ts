@@ -93,7 +93,7 @@ export function readModules(bytes: Uint8Array<ArrayBuffer>): readonly CodeModule
   return modules
 }
 
-/** The text by which a file is known if it has no build ID. */
+/** The text by which a file is known if it has no build ID. `changed` is in milliseconds, because Deno knows no shorter times. */
 export const identityOf = (byteSize: bigint, inode: bigint, changed: bigint): string =>
   `${byteSize} ${inode} ${changed}`
 

@@ -129,7 +129,7 @@ function openFile(path: string, options: DebugInformation.DebugInfoOptions): Deb
 function isUnchanged({ path, identity }: CodeModule): boolean {
   try {
     const stats = statSync(path, { bigint: true })
-    return stats.isFile() && identityOf(stats.size, stats.ino, stats.mtimeNs) === identity
+    return stats.isFile() && identityOf(stats.size, stats.ino, stats.mtimeMs) === identity
   } catch {
     return false
   }

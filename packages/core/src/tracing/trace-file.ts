@@ -1,6 +1,6 @@
 /** Writes the calls of a process as a file of Chrome's trace event format, which Perfetto and speedscope open: `TENON_TRACE`. */
 import type { Channel } from 'node:diagnostics_channel'
-import { closeSync, constants, openSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, writeFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import type { CallTrace } from './call-trace.ts'
 
@@ -136,8 +136,10 @@ export function traceToFile(file: string, { end, asyncEnd }: Ends): void {
   }
 
   try {
-    const { O_WRONLY, O_CREAT, O_APPEND, O_TRUNC } = constants
-    descriptor = openSync(path, O_WRONLY | O_CREAT | O_APPEND | (isShared ? 0 : O_TRUNC))
+    const { O_WRONLY, O_CREAT, O_APPEND } = constants
+    descriptor = openSync(path, O_WRONLY | O_CREAT | O_APPEND)
+    // Deno refuses to truncate a file that it opens to append, and the file may be a pipe.
+    if (!isShared && fstatSync(descriptor).isFile()) ftruncateSync(descriptor)
     const name = isMainThread ? 'main' : `worker thread ${threadId}`
     const first: TraceEvent = { name: 'thread_name', ph: 'M', pid, tid: threadId, args: { name } }
     // The main thread begins the array, so that each further event has a comma before it.

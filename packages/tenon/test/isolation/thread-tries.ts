@@ -22,7 +22,7 @@ interface Moment {
 async function runThread(thread: EndingThread, { after, delay }: Moment): Promise<string | undefined> {
   // This program is a text itself, so its threads cannot be files.
   const program = new URL('./thread-client.ts', import.meta.url).href
-  const worker = new Worker(`import ${JSON.stringify(program)}`, { eval: true, workerData: thread })
+  const worker = new Worker(`import(${JSON.stringify(program)})`, { eval: true, workerData: thread })
   let failure: string | undefined
   worker.on('error', (error) => (failure = String(error instanceof Error ? error.stack : error)))
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))

@@ -98,7 +98,7 @@ static int add(struct dl_phdr_info *info, size_t size, void *context) {
   if (name == NULL || stat(name, &file) != 0 || !S_ISREG(file.st_mode)) return 0;
   module.byte_size = (uint64_t)file.st_size;
   module.inode = file.st_ino;
-  module.changed = (int64_t)file.st_mtim.tv_sec * 1000000000 + file.st_mtim.tv_nsec;
+  module.changed = (int64_t)file.st_mtim.tv_sec * 1000 + file.st_mtim.tv_nsec / 1000000;
   char *path = name[0] == '/' ? NULL : realpath(name, NULL);
   append(list, &module, path == NULL ? name : path);
   free(path);
