@@ -62,7 +62,10 @@ describe('tenon pack --library', () => {
     const { code, stderr } = pack('--library', library)
     expect([code, stderr]).toEqual([0, ''])
     expect(readdirSync(join(folder, 'dist/npm')).toSorted()).toEqual(['me-adders', `me-adders-${here}`])
-    expect(readdirSync(join(folder, `dist/npm/me-adders-${here}/lib`))).toEqual(['SHA256SUMS.json', 'libone.so'])
+    expect(readdirSync(join(folder, `dist/npm/me-adders-${here}/lib`)).toSorted()).toEqual([
+      'SHA256SUMS.json',
+      'libone.so',
+    ])
     expect(readFileSync(join(folder, 'dist/npm/me-adders/index.d.ts'), 'utf8')).toContain('add_one')
     expect(runTenon(['publish', '--dry-run'], { cwd: folder })).toEqual({
       code: 0,

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
 import { ToolError } from '../tool-error.ts'
 
@@ -7,10 +7,12 @@ import { ToolError } from '../tool-error.ts'
  * Finds the directory of Tenon's C headers: that of `@tenon/core` as a package in the directory `from` finds it, or else as its
  * `tenon` finds it.
  *
+ * @param from may be relative: a thread that runs a text has no file.
+ *
  * @throws {ToolError} if neither is installed
  */
 export function headersDirectory(from: string): string {
-  const own = createRequire(join(from, 'package.json'))
+  const own = createRequire(resolve(from, 'package.json'))
   const tenon = resolveFrom(own, 'tenon/package.json')
   const core =
     resolveFrom(own, '@tenon/core/package.json') ??

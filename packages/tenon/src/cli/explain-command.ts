@@ -19,7 +19,9 @@ export const explainCommand: SubCommand = defineSubCommand({
   meta: { name: 'explain', description: 'Print the page of an error: why it happens, and what to do' },
   args,
   run({ code, json }) {
-    const files = readdirSync(pages).filter((file) => file !== 'README.md')
+    const files = readdirSync(pages)
+      .filter((file) => file !== 'README.md')
+      .toSorted()
     const codes = files.map((file) => `TENON_${basename(file, '.md').toUpperCase().replaceAll('-', '_')}`)
     const index = codes.indexOf(code.toUpperCase())
     if (index === -1)

@@ -45,10 +45,12 @@ const prelude = (module: string): string => `
   import { MemorySegment, NativeScope, toCString } from 'tenon/scope'
   import { Handle, textOf } from 'tenon/scope/bind'
   import { setTimeout as sleep } from 'node:timers/promises'
+  import { fileURLToPath } from 'node:url'
   import { Worker } from 'node:worker_threads'
   const url = ${JSON.stringify(module)}
   let count = 0
-  const load = () => import(url + '?' + count++)
+  // In Bun, only paths with another query are other modules.
+  const load = () => import(fileURLToPath(url) + '?' + count++)
   const print = (error) => console.log(String(error?.code ?? error?.name ?? 'threw ' + typeof error))
   const show = (given) => console.log('gave ' + String(typeof given === 'object' && given ? given.constructor?.name : given).slice(0, 40))
   const attempt = (use) => { try { const given = use(); show(given); return given } catch (error) { print(error) } }
@@ -56,8 +58,9 @@ const prelude = (module: string): string => `
   const collect = async () => { for (let i = 0; i < 5; i++) { gc(); await sleep(2) } }
   /** A worker that runs a program with the module. */
   const started = (source) => {
-    const text = 'import { parentPort } from "node:worker_threads"; const b = await import(' + JSON.stringify(url) + ');' + source
-    const worker = new Worker(text, { eval: true, execArgv: ['--input-type=module'] })
+    // Deno runs the text as a script.
+    const names = 'import("node:worker_threads").then(async ({ parentPort }) => { const b = await import(' + JSON.stringify(url) + ');'
+    const worker = new Worker(names + source + '})', { eval: true })
     worker.on('error', print)
     return worker
   }
