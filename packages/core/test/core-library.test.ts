@@ -182,8 +182,7 @@ describe('workers', () => {
     const { stdout, signal, stderr } = await run(`
       import { Worker } from 'node:worker_threads'
       const source = \`
-        import { parentPort } from 'node:worker_threads'
-        import('@tenon/core/internal').then(({ Callback }) => {
+        Promise.all([import('node:worker_threads'), import('@tenon/core/internal')]).then(([{ parentPort }, { Callback }]) => {
           globalThis.kept = Array.from({ length: 100 }, () => new Callback(() => {}))
           parentPort.postMessage('ready')
           setInterval(() => {}, 1000)

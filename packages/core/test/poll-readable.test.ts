@@ -1,3 +1,4 @@
+import { asScript } from '@tenon/config/as-script'
 import { packageFlags, testedDriver } from '@tenon/config/package-flags'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -28,7 +29,7 @@ const flags = [...packageFlags, '--no-warnings']
 function run(thread: string, source: string) {
   const inWorker = `
     import { Worker } from 'node:worker_threads'
-    new Worker(${JSON.stringify(prelude + source)}, { eval: true, execArgv: ['--input-type=module'] })
+    new Worker(${JSON.stringify(asScript(prelude + source))}, { eval: true })
   `
   const options = {
     cwd: fileURLToPath(new URL('..', import.meta.url)),
@@ -110,15 +111,17 @@ if (process.platform !== 'win32') {
         import { once } from 'node:events'
         import { setTimeout } from 'node:timers/promises'
         import { Worker } from 'node:worker_threads'
-        const source = ${JSON.stringify(`${prelude}
+        const source = ${JSON.stringify(
+          asScript(`${prelude}
           import { parentPort } from 'node:worker_threads'
           writeSync(pipe, 'x')
           pollReadable(pipe, () => {}).ref()
           setInterval(() => pollReadable(openSync(${JSON.stringify(pipe)}, 'r+'), () => {}).close(), 1)
           parentPort.postMessage('running')
-        `)}
+        `),
+        )}
         for (let i = 0; i < ${ROUNDS}; i++) {
-          const worker = new Worker(source, { eval: true, execArgv: ['--input-type=module'] })
+          const worker = new Worker(source, { eval: true })
           await once(worker, 'message')
           await setTimeout(Math.random() * 20)
           await worker.terminate()

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { asScript } from '@tenon/config/as-script'
 import { expect, test } from 'vitest'
 import { runScript } from '@tenon/core/testing'
 
@@ -22,7 +23,7 @@ test('a worker can be terminated while it loads the core', { timeout: 60_000 + 1
     import { setTimeout } from 'node:timers/promises'
     import { Worker } from 'node:worker_threads'
     for (let i = 0; i < ${ROUNDS}; i++) {
-      const worker = new Worker(${JSON.stringify(source)}, { eval: true, execArgv: ['--input-type=module'] })
+      const worker = new Worker(${JSON.stringify(asScript(source))}, { eval: true })
       await once(worker, 'message')
       await setTimeout(Math.random() * 10)
       await worker.terminate()

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { asScript } from '@tenon/config/as-script'
 import { runScript } from '@tenon/core/testing'
 import { kernelLibrary } from '@tenon/kernels'
 import { expect, test } from 'vitest'
@@ -31,7 +32,7 @@ if (process.platform === 'linux') {
       import { functionAt } from '@tenon/core/internal'
       const hold = functionAt(Number(NativeLibrary.open(${driver}).symbol('simulated_hold')), 'void', ['int32'])
       hold(1)
-      const worker = new Worker(${JSON.stringify(worker)}, { eval: true })
+      const worker = new Worker(${JSON.stringify(asScript(worker))}, { eval: true })
       await once(worker, 'message')
       const ended = worker.terminate()
       await setTimeout(100)

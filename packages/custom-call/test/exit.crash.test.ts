@@ -98,7 +98,8 @@ if (process.platform === 'linux')
 
     test('a worker that ends waits for its runs until the process exits', async () => {
       const { code, stdout, stderr } = await script(
-        `const worker = new Worker(\`
+        `import { asScript } from '@tenon/config/as-script'
+         const worker = new Worker(asScript(\`
            import { NativeLibrary, tensor } from '@tenon/core'
            import { f32, s64, typedHandler } from '@tenon/custom-call'
            import { parentPort } from 'node:worker_threads'
@@ -107,7 +108,7 @@ if (process.platform === 'linux')
            typedHandler(NativeLibrary.open(\${JSON.stringify(library.path)}), 'write_always').prepare({ results: [f32([1024])], attrs }).runAsync([], [y])
            while (y.view()[0] === 0) await new Promise((resolve) => setTimeout(resolve, 1))
            parentPort.postMessage('begun')
-           process.exit(1)\`, { eval: true, execArgv: ['--input-type=module'] })
+           process.exit(1)\`), { eval: true })
          let ended = false
          worker.on('exit', () => (ended = true))
          worker.on('error', (error) => console.log(error))

@@ -7,6 +7,7 @@ import {
   type Tensor,
   type UnsupportedError,
 } from '@tenon/core'
+import { asScript } from '@tenon/config/as-script'
 import { callsInProgress, liveCallbacks } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
 import {
@@ -270,7 +271,7 @@ describe('the lifetime of a function target', () => {
         import { Worker } from 'node:worker_threads'
         import { driverInfo } from '@tenon/core'
         for (const end of ['own', 'forced', 'own', 'forced']) {
-          const worker = new Worker(${JSON.stringify(worker)}, { eval: true, argv: [end] })
+          const worker = new Worker(${JSON.stringify(asScript(worker))}, { eval: true, argv: [end] })
           const ended = once(worker, 'exit')
           await once(worker, 'message')
           if (end === 'forced') await worker.terminate()

@@ -134,7 +134,8 @@ if (process.platform === 'linux')
     test('views, closed scopes and workers work as without guard mode', async () => {
       expect(
         await linesOf(
-          `import { Worker } from 'node:worker_threads'
+          `import { asScript } from '@tenon/config/as-script'
+           import { Worker } from 'node:worker_threads'
            const z = tensor('f32', [3], [1, 2, 3])
            const view = z.view()
            view[1] = 7
@@ -143,8 +144,8 @@ if (process.platform === 'linux')
            try { z.toArray() } catch (error) { console.log(error.code) }
            for (let i = 0; i < 3; i++) { gc(); await new Promise((resolve) => setImmediate(resolve)) }
            console.log(new Float32Array(moved).join())
-           const worker = new Worker(\`import { tensor } from '@tenon/core'
-             globalThis.kept = Array.from({ length: 100 }, () => tensor('f32', [6]))\`, { eval: true, execArgv: ['--input-type=module'] })
+           const worker = new Worker(asScript(\`import { tensor } from '@tenon/core'
+             globalThis.kept = Array.from({ length: 100 }, () => tensor('f32', [6]))\`), { eval: true })
            await new Promise((resolve, reject) => worker.on('exit', resolve).on('error', reject))
            console.log('over')`,
         ),
@@ -154,7 +155,8 @@ if (process.platform === 'linux')
     test('the garbage collector frees guarded memory, whose quarantine is bounded', async () => {
       expect(
         await linesOf(
-          `import { coreFunctions } from '@tenon/core/internal'
+          `import { asScript } from '@tenon/config/as-script'
+           import { coreFunctions } from '@tenon/core/internal'
            import { readdirSync, readFileSync } from 'node:fs'
            import { Worker } from 'node:worker_threads'
            const mappings = () => readFileSync('/proc/self/maps', 'utf8').split('\\n').length
@@ -164,8 +166,8 @@ if (process.platform === 'linux')
              await collect()
            }
            const workers = async () => {
-             const worker = new Worker(\`import { tensor } from '@tenon/core'
-               globalThis.kept = Array.from({ length: 500 }, () => tensor('f32', [6]))\`, { eval: true, execArgv: ['--input-type=module'] })
+             const worker = new Worker(asScript(\`import { tensor } from '@tenon/core'
+               globalThis.kept = Array.from({ length: 500 }, () => tensor('f32', [6]))\`), { eval: true })
              await new Promise((resolve, reject) => worker.on('exit', resolve).on('error', reject))
              await collect()
            }

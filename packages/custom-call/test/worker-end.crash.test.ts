@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { asScript } from '@tenon/config/as-script'
 import { runScript } from '@tenon/core/testing'
 import { kernelLibrary } from '@tenon/kernels'
 import { expect, test } from 'vitest'
@@ -25,7 +26,7 @@ if (process.platform !== 'win32') {
       import { setTimeout } from 'node:timers/promises'
       import { Worker } from 'node:worker_threads'
       for (let i = 0; i < 30; i++) {
-        const worker = new Worker(${JSON.stringify(worker)}, { eval: true })
+        const worker = new Worker(${JSON.stringify(asScript(worker))}, { eval: true })
         await once(worker, 'message')
         await setTimeout(i % 10)
         await worker.terminate()

@@ -1,3 +1,4 @@
+import { asScript } from '@tenon/config/as-script'
 import { sourceFlags } from '@tenon/config/package-flags'
 import { kernelLibrary } from '@tenon/kernels'
 import { runScript, type ScriptResult } from '@tenon/core/testing'
@@ -68,12 +69,14 @@ describe.concurrent('the process ends in order', () => {
 
 it('workers can be terminated at any moment', { timeout: 90_000 }, async () => {
   const source = (body: string): string =>
-    JSON.stringify(`import { parentPort } from 'node:worker_threads'\n${prelude}
-    parentPort.postMessage('running')\n${body}`)
+    JSON.stringify(
+      asScript(`import { parentPort } from 'node:worker_threads'\n${prelude}
+    parentPort.postMessage('running')\n${body}`),
+    )
   const { code, signal, timedOut, stdout, stderr } = await run(`
     const { Worker } = await import('node:worker_threads')
     for (const source of [${endless.map(source).join(',')}]) {
-      const worker = new Worker(source, { eval: true, execArgv: ['--input-type=module'] })
+      const worker = new Worker(source, { eval: true })
       await new Promise((resolve) => worker.once('message', resolve))
       await tick(Math.random() * 30)
       await worker.terminate()

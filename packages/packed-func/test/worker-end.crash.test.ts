@@ -27,7 +27,7 @@ const names = `
 async function outputOf(body: string, env: Record<string, string> = {}, flags = packageFlags): Promise<string> {
   const source = `${names}
     const run = (code, end) => new Promise((resolve, reject) => {
-      const worker = new Worker(${JSON.stringify(names)} + ';' + code, { eval: true, execArgv: ${JSON.stringify([...flags, '--input-type=module'])} })
+      const worker = new Worker('(async () => {' + ${JSON.stringify(names)} + ';' + code + '})()', { eval: true, execArgv: ${JSON.stringify(flags)} })
       worker.on('error', reject).on('exit', resolve).on('message', () => end?.(worker))
     })
     const live = p.getGlobal('fixture.live')

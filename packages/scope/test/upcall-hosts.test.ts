@@ -91,6 +91,7 @@ describe('an exit', () => {
 
   test('does not wait for calls that workers start meanwhile', { timeout: 60_000 }, async () => {
     const script = `
+      import { asScript } from '@tenon/config/as-script'
       import { Worker } from 'node:worker_threads'
       const code = \`
         import { parentPort } from 'node:worker_threads'
@@ -98,7 +99,7 @@ describe('an exit', () => {
         const sleep = NativeLibrary.open(${JSON.stringify(join(directory, 'libcore_fixture.so'))}).function('fixture_sleep_ms', { parameters: ['int32'] })
         for (let i = 0; i < 4; i++) (async () => { for (;;) await sleep.async(200 + 50 * i) })()
         parentPort.postMessage('running')\`
-      const worker = new Worker(code, { eval: true, execArgv: ['--input-type=module'] })
+      const worker = new Worker(asScript(code), { eval: true })
       call(stub((x) => x), 1)
       await once(worker, 'message')
       await setTimeout(100)

@@ -32,13 +32,14 @@ const preludeOf = (library: string): string => `
 `
 
 const prelude = `
+  import { asScript } from '@tenon/config/as-script'
   import { once } from 'node:events'
   import { setTimeout } from 'node:timers/promises'
   import { Worker } from 'node:worker_threads'
   ${preludeOf(JSON.stringify(fixture))}
   const startWorker = (code) => new Worker(
-    ${JSON.stringify(`import { parentPort, workerData } from 'node:worker_threads'\n${preludeOf('workerData')}`)} + code,
-    { eval: true, workerData: ${JSON.stringify(fixture)}, execArgv: ['--input-type=module'] },
+    asScript(${JSON.stringify(`import { parentPort, workerData } from 'node:worker_threads'\n${preludeOf('workerData')}`)} + code),
+    { eval: true, workerData: ${JSON.stringify(fixture)} },
   )
   /** Blocks this thread. */
   const block = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)

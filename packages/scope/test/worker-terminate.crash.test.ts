@@ -1,3 +1,4 @@
+import { asScript } from '@tenon/config/as-script'
 import { testedDriver } from '@tenon/config/package-flags'
 import { NativeLibrary } from '@tenon/core'
 import { coreLibrary } from '@tenon/core/internal'
@@ -79,9 +80,9 @@ if (process.platform !== 'win32') {
         import { setTimeout } from 'node:timers/promises'
         import { Worker } from 'node:worker_threads'
         const data = ${JSON.stringify({ fixture, file: join(packageDirectory, 'package.json') })}
-        const source = ${JSON.stringify(prelude + form)}
+        const source = ${JSON.stringify(asScript(prelude + form))}
         for (let i = 0; i < ${ROUNDS}; i++) {
-          const worker = new Worker(source, { eval: true, workerData: data, execArgv: ['--input-type=module'] })
+          const worker = new Worker(source, { eval: true, workerData: data })
           worker.on('error', (error) => { if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error })
           await once(worker, 'message')
           await setTimeout(Math.random() * 20)

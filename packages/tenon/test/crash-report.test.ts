@@ -151,6 +151,7 @@ describe.runIf(process.platform === 'linux' && !isSanitized)('a crash in a nativ
 
   test('in a worker thread, below a callback, is reported after installCrashReporter()', async () => {
     const script = `
+      import { asScript } from '@tenon/config/as-script'
       installCrashReporter({ directory: process.env.REPORTS })
       installCrashReporter({ directory: process.env.REPORTS })
       const source = \`
@@ -170,7 +171,7 @@ describe.runIf(process.platform === 'linux' && !isSanitized)('a crash in a nativ
         function outer() { library.function('call_back', { result: 'int32', parameters: ['uint64'] })(stub.address) }
         outer()
       \`
-      new Worker(source, { eval: true, execArgv: [...process.execArgv.filter((flag) => flag !== '-e'), '--input-type=module'] })
+      new Worker(asScript(source), { eval: true })
     `
     const { signal, stderr } = await run(script, { REPORTS: directory })
     expect(signal).toBe('SIGSEGV')

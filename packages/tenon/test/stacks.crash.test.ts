@@ -14,6 +14,7 @@ afterAll(() => rmSync(directory, { recursive: true }))
 /** The lines that a program prints. It has `path`, and a thread that began before it loads a library answers `inWorker(text)`. */
 async function linesOf(path: string, program: string, env: Readonly<Record<string, string>> = {}): Promise<string[]> {
   const prelude = `
+    import { asScript } from '@tenon/config/as-script'
     import { once } from 'node:events'
     import { Worker } from 'node:worker_threads'
     import { Library, tensor } from 'tenon'
@@ -23,7 +24,7 @@ async function linesOf(path: string, program: string, env: Readonly<Record<strin
     import { Linker, SymbolLookup, upcallStub } from 'tenon/scope/linker'
     const path = ${JSON.stringify(path)}, int = { result: 'int32', parameters: ['int32'] }
     const print = async (use) => { try { console.log(String(await use())) } catch (error) { console.log(error.name + ': ' + error.message.split('\\n')[0]) } }
-    const worker = new Worker(\`
+    const worker = new Worker(asScript(\`
       import { parentPort } from 'node:worker_threads'
       import { NativeLibrary } from 'tenon/core'
       const abs = NativeLibrary.ofProcess().function('abs', { result: 'int32', parameters: ['int32'] })
@@ -32,7 +33,7 @@ async function linesOf(path: string, program: string, env: Readonly<Record<strin
         try { answer = NativeLibrary.open(path).function(name, { result: 'int32', parameters: ['int32'] })(5) } catch (error) { answer = error.name }
         parentPort.postMessage(answer + ' ' + abs(-3))
       })
-      parentPort.postMessage(abs(-3))\`, { eval: true, execArgv: [...process.execArgv] })
+      parentPort.postMessage(abs(-3))\`), { eval: true })
     await once(worker, 'message')
     const inWorker = async (name) => { worker.postMessage({ path, name }); return (await once(worker, 'message'))[0] }
   `

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { asScript } from '@tenon/config/as-script'
 import { packageFlags } from '@tenon/config/package-flags'
 import { runScript, type ScriptResult } from '@tenon/core/testing'
 import { kernelLibrary } from '@tenon/kernels'
@@ -128,11 +129,10 @@ test('TENON_TRACE writes the time in the queue, and the run as an event of the w
 
 test('TENON_TRACE names the threads, which write to one file', async () => {
   const path = join(directory, 'threads.json')
-  const source = JSON.stringify(program('kernel(x)').replaceAll('library.kernel', 'library.kernel'))
+  const source = JSON.stringify(asScript(program('kernel(x)')))
   const statements = `
     kernel(x)
-    const url = new URL('data:text/javascript,')
-    const workers = [1, 2].map(() => new Worker(${source}, { eval: true, execArgv: [...process.execArgv.filter((flag) => !flag.startsWith('--eval')), '--input-type=module'] }))
+    const workers = [1, 2].map(() => new Worker(${source}, { eval: true }))
     await Promise.all(workers.map((worker) => new Promise((resolve, reject) => worker.on('exit', resolve).on('error', reject))))
   `
   const { code, stderr } = await run(statements, path)

@@ -6,6 +6,7 @@ export type Attacks = Readonly<Record<string, string>>
 
 /** The names that attacks use. */
 export const prelude = `
+import { asScript } from '@tenon/config/as-script'
 import { gcAllocator, processAllocator, Segment } from '@tenon/core'
 import { MemorySegment, NativeScope, ResourceScope } from '@tenon/scope'
 import * as ts from '@tenon/tstring'
@@ -250,7 +251,7 @@ export const attacks: Attacks = {
     })
     const shared32 = new Int32Array(new SharedArrayBuffer(4 * (count + 1))), views = new Uint8Array(new SharedArrayBuffer(16 * count))
     const data = new Uint8Array(new SharedArrayBuffer(1000))
-    const racer = new Worker(\`
+    const racer = new Worker(asScript(\`
       import { workerData } from 'node:worker_threads'
       const values = [0, 1, 2, 3, 13, 24, 100, 1000, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffe, 0xff, 0x00ffffff, 0x5d, 0x3fffffff]
       for (;;) for (const bytes of workerData) {
@@ -259,7 +260,7 @@ export const attacks: Attacks = {
         words[at] = values[Math.floor(Math.random() * values.length)]
         for (let i = 0; i < 50; i++);
         words[at] = before
-      }\`, { eval: true, execArgv: ['--input-type=module'], workerData: [...images.map(({ shared }) => shared), shared32, views, data] })
+      }\`), { eval: true, workerData: [...images.map(({ shared }) => shared), shared32, views, data] })
     await new Promise((resolve) => racer.once('online', resolve))
     const end = Date.now() + 2500
     let reads = 0
@@ -287,7 +288,7 @@ export const attacks: Attacks = {
       'const kept = StringTensor.from(words, { storage: "malloc" }); process.on("exit", () => { use(kept); kept.close() }); process.exit()',
     ]
     for (let round = 0; round < 4; round++) await Promise.all(bodies.map(async (body) => {
-      const worker = new Worker(prelude + body, { eval: true, execArgv: ['--input-type=module', '--no-warnings'] })
+      const worker = new Worker(asScript(prelude + body), { eval: true, execArgv: ['--no-warnings'] })
       worker.on('error', () => {})
       const ended = new Promise((resolve) => worker.once('exit', resolve))
       await new Promise((resolve) => worker.once('online', resolve))

@@ -9,6 +9,7 @@ export interface Attempt {
 
 /** `attempt()` prints what a function gives or throws, and `started()` starts a worker that runs a program. */
 export const prelude = `
+  import { asScript } from '@tenon/config/as-script'
   import { MemoryLayout, MemorySegment, NativeAllocator, NativeScope, ResourceScope, toCString } from '@tenon/scope'
   import { Linker, SymbolLookup, upcallStub, VaList } from '@tenon/scope/linker'
   import { once } from 'node:events'
@@ -32,14 +33,14 @@ export const prelude = `
   const collect = async () => { for (let i = 0; i < 5; i++) { gc(); await sleep(2) } }
   const temporary = (name) => tmpdir() + '/tenon-hostile-' + process.pid + name
   const pair = struct({ quot: int32, rem: int32 })
-  const started = (source) => new Worker(\`
+  const started = (source) => new Worker(asScript(\`
     import { MemorySegment, NativeScope, ResourceScope } from '@tenon/scope'
     import { Linker, SymbolLookup, upcallStub } from '@tenon/scope/linker'
     import { parentPort } from 'node:worker_threads'
     const comparison = { result: 'int32', parameters: ['pointer', 'pointer'] }
     const sort = Linker.downcall(SymbolLookup.ofProcess().get('qsort'), { parameters: ['pointer', 'uint64', 'uint64', 'pointer'] })
     const memset = Linker.downcall(SymbolLookup.ofProcess().get('memset'), { result: 'pointer', parameters: ['pointer', 'int32', 'uint64'] })
-    \${source}\`, { eval: true, execArgv: ['--input-type=module'] })
+    \${source}\`), { eval: true })
 `
 
 const afterClose: Readonly<Record<string, Attempt>> = {

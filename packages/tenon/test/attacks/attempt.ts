@@ -16,6 +16,7 @@ const [kernels, throwing, packed, packedThrowing] = ['kernels', 'kernels_cpp', '
 
 /** The names that every attempt may use, in workers as well. */
 const names = `
+  import { asScript } from '@tenon/config/as-script'
   import * as tenon from 'tenon'
   import * as binary from 'tenon/binary'
   import * as core from 'tenon/core'
@@ -69,7 +70,7 @@ const tools = `
   const runTarget = (made, x = make(), y = make(0)) => made.handler.prepare({ operands: [x.type], results: [y.type] }).run([x], [y])
   /** A worker that runs a program with the same names. */
   const started = (source) => {
-    const worker = new Worker(names + tools + source, { eval: true, execArgv: ['--input-type=module'] })
+    const worker = new Worker(asScript(names + tools + source), { eval: true })
     worker.on('error', print)
     return worker
   }
