@@ -20,8 +20,10 @@ test('the text of a module is a script with the same names, which are there from
 })
 
 test('an error of the module ends the worker', async () => {
-  const worker = new Worker(asScript(`import { join } from 'node:path'\nthrow new Error(join('a', 'b'))`), { eval: true })
-  await expect(
-    new Promise((resolve, reject) => worker.once('exit', resolve).once('error', reject)),
-  ).rejects.toThrow('a/b')
+  const worker = new Worker(asScript(`import { join } from 'node:path'\nthrow new Error(join('a', 'b'))`), {
+    eval: true,
+  })
+  await expect(new Promise((resolve, reject) => worker.once('exit', resolve).once('error', reject))).rejects.toThrow(
+    'a/b',
+  )
 })

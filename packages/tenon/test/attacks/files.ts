@@ -20,7 +20,7 @@ export const files: Attempts = {
   ],
   'what is no library is loaded': [
     `    const path = temporary('x.so'); fs.writeFileSync(path, 'GROUP ( libc.so.6 )')
-    for (const of of [path, '/dev/null', '/dev/zero', '/proc/self/mem', '/proc/self/exe', '/tmp', '/', '', 'a' + String.fromCharCode(0) + 'b', 'x'.repeat(10_000)]) tally([() => Library.open(of), () => P.Module.open(of), () => binary.readBinary(of), () => S.ResourceScope && linker.SymbolLookup.ofLibrary(of, confined())])`,
+    for (const file of [path, '/dev/null', '/dev/zero', '/proc/self/mem', '/proc/self/exe', '/tmp', '/', '', 'a' + String.fromCharCode(0) + 'b', 'x'.repeat(10_000)]) tally([() => Library.open(file), () => P.Module.open(file), () => binary.readBinary(file), () => S.ResourceScope && linker.SymbolLookup.ofLibrary(file, confined())])`,
     'TENON_BINARY_FORMAT 1, TENON_LOAD 3, TENON_BINARY_FORMAT 1, TENON_LOAD 3, TENON_BINARY_FORMAT 1, TENON_LOAD 3, TENON_BINARY_FORMAT 1, TENON_LOAD 2, TENON_PACKED_FUNC 1, TENON_LOAD 2, TENON_PACKED_FUNC 1, gave 1, TENON_BINARY_FORMAT 1, TENON_LOAD 3, TENON_BINARY_FORMAT 1, TENON_LOAD 3, ENOENT 1, TENON_ARGUMENT 3, ERR_INVALID_ARG_VALUE 1, TENON_ARGUMENT 3, ENAMETOOLONG 1, TENON_LOAD 2, TENON_PACKED_FUNC 1',
   ],
   'an npy array that is cut off at every length': [
@@ -40,7 +40,7 @@ export const files: Attempts = {
   ],
   'npy files are pipes, devices and folders': [
     `    const path = temporary('pipe'); (await import('node:child_process')).execFileSync('mkfifo', [path])
-    for (const of of [path, '/dev/null', '/proc/self/maps', '/tmp', '/dev/full']) tally([() => tenon.readNpy(of)]); tally([() => tenon.writeNpy('/dev/full', make()), () => tenon.writeNpy('/tmp', make()), () => tenon.writeNpy('/proc/self/x', make())])`,
+    for (const file of [path, '/dev/null', '/proc/self/maps', '/tmp', '/dev/full']) tally([() => tenon.readNpy(file)]); tally([() => tenon.writeNpy('/dev/full', make()), () => tenon.writeNpy('/tmp', make()), () => tenon.writeNpy('/proc/self/x', make())])`,
     'TENON_NPY_FORMAT 1, TENON_NPY_FORMAT 1, TENON_NPY_FORMAT 1, EISDIR 1, TENON_NPY_FORMAT 1, EISDIR 1, ENOENT 1, ENOSPC 1',
   ],
   'images of strings that are cut off at every length, in every layout': [
