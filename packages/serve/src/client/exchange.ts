@@ -19,7 +19,7 @@ export interface Reply {
   readonly chunks?: AsyncIterable<Uint8Array>
 }
 
-export const NO_BYTES = new Uint8Array()
+export const NO_BYTES: Uint8Array<ArrayBuffer> = new Uint8Array()
 
 /** A way to send requests. */
 export interface Exchanger {

@@ -37,7 +37,7 @@ export interface SequencedJob {
 export class Sequence {
   readonly id: SequenceId
   /** Those that wait or run, in their order. */
-  readonly jobs = new Set<SequencedJob>()
+  readonly jobs: Set<SequencedJob> = new Set()
   /** Whether it is one of the candidates whose requests may run. */
   hasSlot = false
   isRunning = false
