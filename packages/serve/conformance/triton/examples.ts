@@ -64,13 +64,21 @@ export const examples: readonly Example[] = [
   sharing(grpc('simple_grpc_shm_client.py')),
   sharing(grpc('simple_grpc_shm_string_client.py')),
   sharing(grpc('reuse_infer_objects_client.py', '--protocol', 'grpc')),
+  http('simple_http_sequence_sync_infer_client.py'),
+  http('simple_http_sequence_sync_infer_client.py', '--dyna'),
+  grpc('simple_grpc_sequence_sync_infer_client.py'),
+  grpc('simple_grpc_sequence_sync_infer_client.py', '--dyna'),
+  grpc('simple_grpc_sequence_stream_infer_client.py'),
+  grpc('simple_grpc_sequence_stream_infer_client.py', '--dyna'),
+  grpc('simple_grpc_aio_sequence_stream_infer_client.py'),
+  grpc('simple_grpc_aio_sequence_stream_infer_client.py', '--dyna'),
+  grpc('simple_grpc_custom_repeat.py'),
   own('http', 'ownHttp'),
   own('grpc', 'ownGrpc'),
   { ...http('simple_http_model_control.py'), fixture: 'seven' },
   { ...grpc('simple_grpc_model_control.py'), fixture: 'eight' },
 ]
 
-const SEQUENCES = 'needs models with sequences, which are stateful'
 const IMAGES = 'needs pictures and the weights of a network'
 const CUDA = 'needs a GPU and CUDA IPC'
 
@@ -80,11 +88,6 @@ export const leftOut: ReadonlyMap<string, string> = new Map([
   ['grpc_image_client.py', IMAGES],
   ['image_client.py', IMAGES],
   ['memory_growth_test.py', 'has fixed ports, and measures the memory of the client'],
-  ['simple_grpc_aio_sequence_stream_infer_client.py', SEQUENCES],
   ['simple_grpc_cudashm_client.py', CUDA],
-  ['simple_grpc_custom_repeat.py', 'needs a decoupled model'],
-  ['simple_grpc_sequence_stream_infer_client.py', SEQUENCES],
-  ['simple_grpc_sequence_sync_infer_client.py', SEQUENCES],
   ['simple_http_cudashm_client.py', CUDA],
-  ['simple_http_sequence_sync_infer_client.py', SEQUENCES],
 ])

@@ -9,6 +9,8 @@ import {
   type ServerOptions,
 } from '../../src/index.ts'
 
+import { statefulModels } from './stateful-models.ts'
+
 /** The start of the keys of shared memory that clients of the fixture may register. */
 export const KEY_PREFIX = 'conformance-'
 
@@ -87,7 +89,7 @@ function sumAndDifference(dtype: 'i8' | 'i32', left: Tensor, right: Tensor): Rec
 
 /** Starts a server whose models are loaded. */
 export function startAll(): Promise<InferenceServer> {
-  return start({ models: Object.entries(makers).map(([name, make]) => make(name, {})) })
+  return start({ models: [...Object.entries(makers).map(([name, make]) => make(name, {})), ...statefulModels] })
 }
 
 /** Starts a server that loads models only when clients say so, and whose index has a number of models. */
