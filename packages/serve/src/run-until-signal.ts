@@ -30,10 +30,11 @@ const CHECK_INTERVAL = 1000
 export async function runUntilSignal(server: InferenceServer, options: RunOptions = {}): Promise<ServerEnd> {
   const { drainDelay = 0, drainTimeout = 30_000 } = options
   const signals = new Signals()
-  const { httpAddress, grpcAddress } = server
+  const { httpAddress, grpcAddress, monitoringAddress } = server
   server.log.write('info', 'listening', {
-    http: `http://${httpAddress}`,
+    http: `${server.isEncrypted ? 'https' : 'http'}://${httpAddress}`,
     ...(grpcAddress === undefined ? {} : { grpc: grpcAddress }),
+    ...(monitoringAddress === undefined ? {} : { monitoring: `http://${monitoringAddress}` }),
   })
   let check: NodeJS.Timeout | undefined
   const crashed = new Promise<undefined>((resolve) => {

@@ -1,12 +1,16 @@
-import { ArgumentError } from '@tenon/core'
-import { checkOptions, describe, wrongType } from '@tenon/core/internal'
+import { checkOptions } from '@tenon/core/internal'
 import type { Socket } from 'node:net'
-import { GrpcServer, type GrpcOptions } from './grpc/grpc-server.ts'
-import { HttpServer, type HttpOptions } from './http/http-server.ts'
-import { isLoopback } from './http/listen-address.ts'
-import { Log, type LogError, type LogOptions } from './log/log.ts'
-import { isModel, type Model } from './model/model.ts'
-import type { ModelSource } from './repository/model-source.ts'
+import { FileAccess } from './access/file-access.ts'
+import { GrpcServer } from './grpc/grpc-server.ts'
+import { monitoringRoutes, routesOf } from './http/handlers.ts'
+import { HttpServer, type Listener } from './http/http-server.ts'
+import { Log } from './log/log.ts'
+import {
+  checkServerOptions,
+  type CheckedOptions,
+  type MonitoringOptions,
+  type ServerOptions,
+} from './server-options.ts'
 import { ByteBudget } from './service/byte-budget.ts'
 import { CRASH_LOOP } from './service/fault-of.ts'
 import { ModelControl } from './service/model-control.ts'
@@ -14,63 +18,24 @@ import { Metrics } from './service/metrics.ts'
 import { ModelRegistry } from './service/model-registry.ts'
 import type { TrafficWeights } from './service/traffic.ts'
 import { ServerLife, type ServerState } from './service/server-state.ts'
-import { problemOfPrefix, Regions } from './shared-memory/regions.ts'
+import { Regions } from './shared-memory/regions.ts'
+import { TlsFiles } from './tls/tls-files.ts'
 import { Tracing } from './tracing/tracing.ts'
 import { version } from './version.ts'
 
-/** The options of {@link createServer}. */
-export interface ServerOptions {
-  /** Models that the server has as long as it runs. */
-  readonly models?: readonly Model[]
-  /** Further models, which the server loads and closes. */
-  readonly repository?: ModelSource
-  /** `explicit` loads nothing of the repository at the start, and lets clients load and unload. Default: `none`. */
-  readonly modelControl?: 'none' | 'explicit'
-  readonly http?: HttpOptions
-  /** Default: false, no gRPC. */
-  readonly grpc?: GrpcOptions | false
-  /** The name in the metadata of the server. Default: `tenon`. */
-  readonly name?: string
-  /**
-   * Lets clients of this machine pass tensors in POSIX shared memory whose names start with this text. Requires that `http.host` and
-   * `grpc.host` are addresses of this machine only. By default, clients share no memory.
-   */
-  readonly allowClientSharedMemory?: string
-  /** The most bytes of one request. Default: 64 MiB. */
-  readonly maxRequestBytes?: number
-  /**
-   * The most bytes of all requests together. Further ones are not read until there is room, and get the status 503 after half of
-   * `requestTimeout`. Default: 1 GiB.
-   */
-  readonly maxInFlightBytes?: number
-  /** The longest time in which a request must arrive, in milliseconds. Default: 30,000. */
-  readonly requestTimeout?: number
-  /**
-   * Receives each error that a client was told of, instead of the log. Without it, the log has a line for each, and of more than ten failures of
-   * one kind in a second, the others are only counted.
-   */
-  readonly logError?: LogError
-  /** What is logged, and where. By default, failures are lines on stderr. */
-  readonly log?: LogOptions
-}
-
-const OPTIONS = [
-  'allowClientSharedMemory',
-  'grpc',
-  'http',
-  'log',
-  'logError',
-  'maxInFlightBytes',
-  'maxRequestBytes',
-  'modelControl',
-  'models',
-  'name',
-  'repository',
-  'requestTimeout',
-] as const
-
 /** The most bytes of the JSON of one request. */
 const JSON_BYTES = 16 * 2 ** 20
+
+/** The state of a server with what it watches. */
+interface OpenState extends ServerState {
+  readonly access: FileAccess | undefined
+}
+
+interface Listeners {
+  readonly http: HttpServer
+  readonly grpc: GrpcServer | undefined
+  readonly monitoring: HttpServer | undefined
+}
 
 /**
  * A running server. Made by {@link createServer}.
@@ -86,26 +51,20 @@ const JSON_BYTES = 16 * 2 ** 20
 export class InferenceServer implements AsyncDisposable {
   readonly #http: HttpServer
   readonly #grpc: GrpcServer | undefined
-  readonly #life: ServerLife
-  readonly #control: ModelControl
-  readonly #regions: Regions
-  readonly #registry: ModelRegistry
+  readonly #monitoring: HttpServer | undefined
+  readonly #tls: TlsFiles | undefined
+  readonly #state: OpenState
   /** @internal */
   readonly log: Log
 
   /** @internal */
-  constructor(
-    http: HttpServer,
-    grpc: GrpcServer | undefined,
-    { life, control, regions, registry, log }: Pick<ServerState, 'life' | 'control' | 'regions' | 'registry' | 'log'>,
-  ) {
+  constructor({ http, grpc, monitoring }: Listeners, tls: TlsFiles | undefined, state: OpenState) {
     this.#http = http
     this.#grpc = grpc
-    this.#life = life
-    this.#control = control
-    this.#regions = regions
-    this.#registry = registry
-    this.log = log
+    this.#monitoring = monitoring
+    this.#tls = tls
+    this.#state = state
+    this.log = state.log
   }
 
   /** The port on which HTTP is answered. */
@@ -128,15 +87,25 @@ export class InferenceServer implements AsyncDisposable {
     return this.#grpc?.address
   }
 
+  /** The host and the port of the monitoring, or undefined without one. */
+  get monitoringAddress(): string | undefined {
+    return this.#monitoring?.address
+  }
+
+  /** Whether HTTP and gRPC are encrypted. */
+  get isEncrypted(): boolean {
+    return this.#tls !== undefined
+  }
+
   /** Whether the processes of every model crashed so often that none is started any more. */
   get isCrashed(): boolean {
-    const models = this.#registry.all()
+    const models = this.#state.registry.all()
     return models.length > 0 && models.every(({ fault }) => fault === CRASH_LOOP)
   }
 
   /** Says that the server is not ready, so that load balancers send no new requests. Requests are still answered. */
   announceEnd(): void {
-    this.#life.announceEnd()
+    this.#state.life.announceEnd()
     this.#http.endConnections()
   }
 
@@ -150,7 +119,7 @@ export class InferenceServer implements AsyncDisposable {
    * server.setTraffic('double', { '1': 90, '2': 10 })
    */
   setTraffic(model: string, weights: TrafficWeights | undefined): void {
-    this.#control.setTraffic(model, weights)
+    this.#state.control.setTraffic(model, weights)
   }
 
   /**
@@ -162,7 +131,7 @@ export class InferenceServer implements AsyncDisposable {
   async closeAsync(options: { readonly deadline?: number } = {}): Promise<boolean> {
     const { deadline = 30_000 } = options
     this.announceEnd()
-    this.#life.close()
+    this.#state.life.close()
     let isDrained = true
     const timer = setTimeout(() => {
       isDrained = false
@@ -171,13 +140,16 @@ export class InferenceServer implements AsyncDisposable {
     }, deadline)
     await Promise.all([this.#http.close(), this.#grpc?.close()])
     clearTimeout(timer)
-    await this.#control.closeAsync()
-    this.#regions.close()
+    this.#monitoring?.abort()
+    await this.#monitoring?.close()
+    await this.#state.control.closeAsync()
+    this.#state.regions.close()
+    closeFiles(this.#state, this.#tls)
     return isDrained
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#life.isOpen) await this.closeAsync()
+    if (this.#state.life.isOpen) await this.closeAsync()
   }
 }
 
@@ -193,33 +165,19 @@ export class InferenceServer implements AsyncDisposable {
  * await fetch(`http://127.0.0.1:${server.port}/v2/models/double`)
  */
 export async function createServer(options: ServerOptions): Promise<InferenceServer> {
-  const given = checkOptions<ServerOptions>(options, OPTIONS)
-  const { grpc = false, models = [], repository, modelControl = 'none' } = given
-  const { maxRequestBytes = 64 * 2 ** 20, maxInFlightBytes = 2 ** 30, requestTimeout = 30_000 } = given
-  if (!Array.isArray(models) || !models.every(isModel)) {
-    throw wrongType('models', 'an array of models', models, 'Make models with defineModel().')
-  }
-  if (modelControl !== 'none' && modelControl !== 'explicit') {
-    throw wrongType('modelControl', "'none' or 'explicit'", modelControl)
-  }
-  checkAtLeastOne(maxRequestBytes, 'maxRequestBytes')
-  checkAtLeastOne(requestTimeout, 'requestTimeout')
-  checkAtLeastOne(maxInFlightBytes, 'maxInFlightBytes')
-  if (maxInFlightBytes < maxRequestBytes) {
-    throw new ArgumentError(
-      `maxInFlightBytes must be at least maxRequestBytes, got ${maxInFlightBytes} and ${maxRequestBytes}`,
-    )
-  }
-  checkSharing(given)
+  const given = checkServerOptions(options)
+  const { grpc, models, monitoring, maxRequestBytes, maxInFlightBytes, requestTimeout } = given
   const registry = new ModelRegistry()
   registry.addAll(models)
-  const control = new ModelControl(registry, repository, modelControl === 'explicit', maxRequestBytes)
+  const control = new ModelControl(registry, given.repository, given.modelControl === 'explicit', maxRequestBytes)
   const connections = new Set<Socket>()
   const life = new ServerLife(registry)
   // The other half of the time is for the body to arrive.
   const budget = new ByteBudget(maxInFlightBytes, requestTimeout / 2)
-  const state: ServerState = {
-    name: given.name ?? 'tenon',
+  const log = await Log.open(given.log, given.logError)
+  const tls = given.tls === undefined ? undefined : await TlsFiles.open(given.tls, log)
+  const state: OpenState = {
+    name: given.name,
     version,
     registry,
     limits: { bytes: maxRequestBytes, jsonBytes: Math.min(JSON_BYTES, maxRequestBytes), timeout: requestTimeout },
@@ -229,39 +187,63 @@ export async function createServer(options: ServerOptions): Promise<InferenceSer
     tracing: await Tracing.load(),
     metrics: new Metrics(registry, { connections: () => connections.size, inFlightBytes: () => budget.used }),
     life,
-    log: await Log.open(given.log, given.logError),
-    access: undefined,
+    log,
+    access: given.access === undefined ? undefined : await openAccess(given.access, log, tls),
   }
-  let http: HttpServer | undefined
+  const opened: { http?: HttpServer; monitoring?: HttpServer } = {}
   try {
-    await control.warmUp()
-    if (modelControl === 'none') await control.loadAll()
-    http = await HttpServer.listen(state, given.http ?? {}, connections)
-    const ofGrpc = grpc === false ? undefined : await GrpcServer.listen(state, grpc)
-    return new InferenceServer(http, ofGrpc, state)
+    if (given.modelControl === 'none') await control.loadAll()
+    const http = await HttpServer.listen(state, httpListener(given, state, tls), connections)
+    opened.http = http
+    if (monitoring !== false) {
+      opened.monitoring = await HttpServer.listen(
+        forMonitoring(state),
+        monitoringListener(monitoring, state),
+        new Set(),
+      )
+    }
+    const ofGrpc = grpc === false ? undefined : await GrpcServer.listen(state, grpc, tls)
+    return new InferenceServer({ http, grpc: ofGrpc, monitoring: opened.monitoring }, tls, state)
   } catch (error) {
-    await http?.close()
+    await Promise.all([opened.http?.close(), opened.monitoring?.close()])
     await control.closeAsync()
+    closeFiles(state, tls)
     throw error
   }
 }
 
-/** @throws {ArgumentError} if clients of other machines could share memory, or the prefix of keys is not allowed. */
-function checkSharing({ allowClientSharedMemory: prefix, http, grpc }: Partial<ServerOptions>): void {
-  if (prefix === undefined) return
-  const problem = problemOfPrefix(prefix)
-  if (problem !== undefined) throw new ArgumentError(`allowClientSharedMemory ${problem}, got ${describe(prefix)}`)
-  const hosts = [http?.host, grpc === false ? undefined : grpc?.host]
-  const other = hosts.find((host) => host !== undefined && !isLoopback(host))
-  if (other !== undefined) {
-    throw new ArgumentError(`allowClientSharedMemory must be for servers of this machine only, got the host ${other}`, {
-      hint: 'Leave the host out, or do not share memory.',
-    })
+/** Opens the control of access. @throws (rejects with) {ArgumentError}, and closes the certificates. */
+async function openAccess(path: string, log: Log, tls: TlsFiles | undefined): Promise<FileAccess> {
+  try {
+    return await FileAccess.open(path, log)
+  } catch (error) {
+    tls?.close()
+    throw error
   }
-  if (process.platform !== 'linux') throw new ArgumentError('allowClientSharedMemory must be on Linux')
 }
 
-function checkAtLeastOne(value: unknown, name: string): void {
-  if (typeof value === 'number' && value >= 1) return
-  throw new ArgumentError(`${name} must be a number from 1, got ${describe(value)}`)
+function closeFiles({ access }: OpenState, tls: TlsFiles | undefined): void {
+  access?.close()
+  tls?.close()
 }
+
+function httpListener(
+  { http = {}, monitoring }: CheckedOptions,
+  state: ServerState,
+  tls: TlsFiles | undefined,
+): Listener {
+  const { host = '127.0.0.1', port = 8000, allowedOrigins = [] } = http
+  return { host, port, allowedOrigins, tls, router: routesOf(state, monitoring === false) }
+}
+
+function monitoringListener(options: MonitoringOptions, state: ServerState): Listener {
+  const { host = '127.0.0.1', port = 8002 } = checkOptions<MonitoringOptions>(options, ['host', 'port'], 'monitoring')
+  return { host, port, allowedOrigins: [], tls: undefined, router: monitoringRoutes(state) }
+}
+
+/** The same state for the listener of the monitoring, whose requests come every few seconds. */
+const forMonitoring = (state: ServerState): ServerState => ({
+  ...state,
+  access: undefined,
+  log: state.log.withoutAnswers(),
+})

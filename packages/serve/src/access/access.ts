@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { InvalidRequestError } from '../errors.ts'
 import { ANYONE, NOBODY, type Caller, type Need } from './caller.ts'
 
 /** What a request says about its sender. */
@@ -44,4 +45,15 @@ export function authorizationOf(rawHeaders: readonly string[]): string[] {
     if (rawHeaders[i]!.length === 13 && rawHeaders[i]!.toLowerCase() === 'authorization')
       values.push(rawHeaders[i + 1]!)
   return values
+}
+
+/** Parameters of a query that programs use for tokens. */
+const TOKEN_PARAMETER = /[?&](?:access_token|api_key|apikey|authorization|bearer|jwt|token)=/i
+
+/** URLs are in the logs of proxies, and in the histories of browsers. @throws {InvalidRequestError} if a URL has a token. */
+export function refuseTokenInUrl(url: string | undefined): void {
+  if (url === undefined || !TOKEN_PARAMETER.test(url)) return
+  throw new InvalidRequestError('a token must not be in the URL', {
+    hint: 'Send it in the header Authorization, and make a new one, because this one may be in logs.',
+  })
 }

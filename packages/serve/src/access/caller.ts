@@ -34,7 +34,7 @@ export const NOBODY: Caller = {
 }
 
 /** The error of a request without credentials. */
-const missingCredentials = (): UnauthenticatedError =>
+export const missingCredentials = (): UnauthenticatedError =>
   new UnauthenticatedError('the request must have credentials', {
     hint: 'Send the header "Authorization: Bearer <token>", or use a certificate that the server knows.',
   })

@@ -1,10 +1,12 @@
 import type { Server, ServerCredentials, ServerInterceptingCall, ServerInterceptor } from '@grpc/grpc-js'
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import type { Server as TlsServer } from 'node:tls'
 import { authorizationOf, identify, type Access } from '../access/access.ts'
 import type { Caller, Need } from '../access/caller.ts'
 import { RunDeadlines } from '../scheduler/run-deadlines.ts'
 import { describeFailure } from '../service/describe-failure.ts'
 import type { ServerState } from '../service/server-state.ts'
+import { Handshakes } from '../tls/handshakes.ts'
 import { Arrival } from './arrival.ts'
 import { statusOf } from './failure-code.ts'
 import { GrpcStream, setRecord } from './grpc-stream.ts'
@@ -30,8 +32,10 @@ export const connectRecord: ServerInterceptor = (_method, call) => {
 /**
  * Lets the calls through that the server allows, before grpc-js reads their messages, and limits how their messages arrive. Call it before
  * the server listens.
+ *
+ * @param onSecure gets the handshakes of each listener with encryption.
  */
-export function admitStreams(server: Server, state: ServerState): void {
+export function admitStreams(server: Server, state: ServerState, onSecure: (handshakes: Handshakes) => void): void {
   const deadlines = new RunDeadlines(state.limits.timeout)
   const inner = server as unknown as { createHttp2Server(credentials: ServerCredentials): Http2Server }
   const create = inner.createHttp2Server.bind(server)
@@ -39,6 +43,7 @@ export function admitStreams(server: Server, state: ServerState): void {
     const http2 = create(credentials)
     const handlers = http2.listeners('stream') as ((...args: StreamArguments) => void)[]
     http2.removeAllListeners('stream')
+    if ('setSecureContext' in http2) onSecure(new Handshakes(http2 as unknown as TlsServer, state.log))
     http2.on('stream', (...args: StreamArguments) => {
       const [stream, headers, , rawHeaders] = args
       const call = new GrpcStream(stream, headers, state.log)

@@ -18,6 +18,9 @@ import type { ServerState } from '../service/server-state.ts'
 import type { Carrier } from '../tracing/trace-context.ts'
 import { addressText } from '../http/listen-address.ts'
 import { statusOf } from './failure-code.ts'
+import { GrpcCredentials } from '../tls/grpc-credentials.ts'
+import type { Handshakes } from '../tls/handshakes.ts'
+import type { TlsFiles } from '../tls/tls-files.ts'
 import { admitStreams, connectRecord } from './admit-streams.ts'
 import { recordOf } from './grpc-stream.ts'
 import { checkHealth, unaryHandlers, watchHealth, type UnaryHandler } from './handlers.ts'
@@ -35,22 +38,24 @@ export interface GrpcOptions {
 /** What a message has besides the bytes of its tensors. */
 const ENVELOPE_BYTES = 2 ** 20
 
-/** The methods of the protocol over gRPC, without encryption (h2c). */
+/** The methods of the protocol over gRPC, with encryption or without (h2c). */
 export class GrpcServer {
   readonly #server: Server
+  readonly #handshakes: readonly Handshakes[]
   /** The port on which it listens. */
   readonly port: number
   /** The host and the port. */
   readonly address: string
 
-  private constructor(server: Server, host: string, port: number) {
+  private constructor(server: Server, host: string, port: number, handshakes: readonly Handshakes[]) {
     this.#server = server
+    this.#handshakes = handshakes
     this.port = port
     this.address = addressText(host, port)
   }
 
   /** @throws (rejects with) the system's error if the address is in use, or not one of this machine. */
-  static async listen(state: ServerState, options: GrpcOptions): Promise<GrpcServer> {
+  static async listen(state: ServerState, options: GrpcOptions, tls: TlsFiles | undefined): Promise<GrpcServer> {
     const { host = '127.0.0.1', port = 8001 } = options
     const server = new Server({
       'grpc.max_receive_message_length': state.limits.bytes + ENVELOPE_BYTES,
@@ -61,27 +66,33 @@ export class GrpcServer {
       'grpc.keepalive_timeout_ms': 20_000,
       interceptors: [connectRecord],
     })
-    admitStreams(server, state)
+    const handshakes: Handshakes[] = []
+    admitStreams(server, state, (found) => void handshakes.push(found))
     server.addService(serviceDefinition(GRPCInferenceService), methodsOf(state))
     server.addService(serviceDefinition(Health), {
       Check: unary(state, (bytes, { record }) => checkHealth(state, bytes, record.caller)),
       Watch: (call: ServerWritableStream<Buffer, Buffer>) => watchOrFail(state, call),
     })
     const bound = await new Promise<number>((resolve, reject) => {
-      server.bindAsync(addressText(host, port), ServerCredentials.createInsecure(), (error, found) =>
-        error === null ? resolve(found) : reject(error),
+      server.bindAsync(
+        addressText(host, port),
+        tls === undefined ? ServerCredentials.createInsecure() : new GrpcCredentials(tls),
+        (error, found) => (error === null ? resolve(found) : reject(error)),
       )
     })
-    return new GrpcServer(server, host, bound)
+    return new GrpcServer(server, host, bound, handshakes)
   }
 
   /** Refuses new calls, and resolves when the last one was answered. */
   close(): Promise<void> {
-    return new Promise((resolve) => this.#server.tryShutdown(() => resolve()))
+    const closed = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()))
+    for (const one of this.#handshakes) one.end()
+    return closed
   }
 
   /** Ends all connections at once. */
   abort(): void {
+    for (const one of this.#handshakes) one.end()
     this.#server.forceShutdown()
   }
 }

@@ -13,6 +13,8 @@ export class Exchange {
   readonly record: RequestRecord
   /** Whether all of the body was read, which is known before the stream says that it has ended. */
   hasRead = false
+  /** Whether the client sends the body only after `100 Continue`, which it did not get. */
+  awaitsContinue = false
   /** Cancelled when the client is gone. */
   readonly cancellation: Cancellation = new Cancellation()
   readonly #actions: (() => Promise<void> | undefined | void)[] = []
@@ -86,6 +88,8 @@ class HttpSource implements RequestSource {
 
 /** The path of a request without its query, which can have secrets. */
 export function pathOf({ url = '' }: IncomingMessage): string {
+  // A URL can have a name and a password before its host.
+  if (!url.startsWith('/')) return ''
   const query = url.indexOf('?')
   return query === -1 ? url : url.slice(0, query)
 }

@@ -15,8 +15,8 @@ import { readObject } from './read-object.ts'
 import { Router } from './router.ts'
 import { addTrafficRoutes } from './traffic-routes.ts'
 
-/** The paths of the protocol. */
-export function routesOf(state: ServerState): Router<Handler> {
+/** The paths of the protocol. @param hasMetrics whether those of the monitoring are among them. */
+export function routesOf(state: ServerState, hasMetrics: boolean): Router<Handler> {
   const { registry } = state
   const router = new Router<Handler>()
   const ofModel = (verb: string, rest: string, handler: Handler): void => {
@@ -33,8 +33,7 @@ export function routesOf(state: ServerState): Router<Handler> {
   router.add('GET', '/v2', 'caller', () =>
     ok({ name: state.name, version: state.version, extensions: extensionsOf(state) }),
   )
-  router.add('GET', '/v2/health/live', 'nothing', () => ok({ live: true }))
-  router.add('GET', '/v2/health/ready', 'nothing', () => readiness(state.life.isReady))
+  addHealthRoutes(router, state)
   router.add('GET', '/v2/models/stats', 'caller', ({ record: { caller } }) => {
     const seen = registry.all().filter(({ model }) => caller.sees(model.name))
     return ok({ model_stats: seen.map(modelStatistics) })
@@ -57,7 +56,7 @@ export function routesOf(state: ServerState): Router<Handler> {
   })
   addTrafficRoutes(router, state)
   addRegionRoutes(router, state)
-  router.add('GET', '/metrics', 'metrics', async () => ({ status: 200, ...(await state.metrics.text()) }))
+  if (hasMetrics) addMetricsRoute(router, state)
   ofModel('GET', '', (exchange) => ok(modelMetadata(found(exchange), registry.versions(exchange.parts['model']!))))
   ofModel('GET', '/ready', (exchange) => {
     const served = found(exchange)
@@ -67,6 +66,23 @@ export function routesOf(state: ServerState): Router<Handler> {
   ofModel('GET', '/config', (exchange) => ok(modelConfig(found(exchange))))
   ofModel('GET', '/stats', (exchange) => ok({ model_stats: [modelStatistics(found(exchange))] }))
   return router
+}
+
+/** The paths of a listener for the monitoring. */
+export function monitoringRoutes(state: ServerState): Router<Handler> {
+  const router = new Router<Handler>()
+  addHealthRoutes(router, state)
+  addMetricsRoute(router, state)
+  return router
+}
+
+function addHealthRoutes(router: Router<Handler>, { life }: ServerState): void {
+  router.add('GET', '/v2/health/live', 'nothing', () => ok({ live: true }))
+  router.add('GET', '/v2/health/ready', 'nothing', () => readiness(life.isReady))
+}
+
+function addMetricsRoute(router: Router<Handler>, { metrics }: ServerState): void {
+  router.add('GET', '/metrics', 'metrics', async () => ({ status: 200, ...(await metrics.text()) }))
 }
 
 const ok = (value: object): Answer => ({ status: 200, text: JSON.stringify(value) })

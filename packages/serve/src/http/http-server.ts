@@ -1,20 +1,24 @@
-import { createServer as createHttpServer, STATUS_CODES, type Server, type ServerResponse } from 'node:http'
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
+import { UnauthenticatedError } from '../errors.ts'
 import { describeFailure } from '../service/describe-failure.ts'
-import { authorizationOf, identify } from '../access/access.ts'
+import { authorizationOf, identify, refuseTokenInUrl } from '../access/access.ts'
 import type { Caller } from '../access/caller.ts'
 import type { ServerState } from '../service/server-state.ts'
 import { sendAnswer, type Answer } from './answer.ts'
+import { answerBroken, endAnswered } from './answer-broken.ts'
 import { discardRest, hasRest } from './discard-rest.ts'
 import { HttpError, STATUS_OF } from './failure-status.ts'
 import { Exchange, pathOf } from './exchange.ts'
 import type { Handler } from './handler.ts'
-import { routesOf } from './handlers.ts'
 import { addressText, isLoopback } from './listen-address.ts'
 import { Origins } from './origins.ts'
 import type { Found, Router } from './router.ts'
 import { sendStream, type StreamAnswer } from './send-stream.ts'
 import { watchClients } from './watch-clients.ts'
+import { Handshakes } from '../tls/handshakes.ts'
+import type { TlsFiles } from '../tls/tls-files.ts'
 
 /** Where a server listens. */
 export interface HttpOptions {
@@ -26,10 +30,20 @@ export interface HttpOptions {
   readonly allowedOrigins?: readonly string[]
 }
 
+/** A listener and the paths that it answers. */
+export interface Listener extends Required<HttpOptions> {
+  readonly router: Router<Handler>
+  /** Undefined without encryption. */
+  readonly tls: TlsFiles | undefined
+}
+
+/** What a listener knows of its server. */
+type HttpState = Pick<ServerState, 'access' | 'limits' | 'log'>
+
 /** The time in milliseconds in which a request must begin to arrive on a connection that was opened just before the server closes. */
 const LONGEST_SILENCE = 1000
 
-/** The paths of the protocol over HTTP/1.1. */
+/** A listener for HTTP/1.1, with encryption or without. */
 export class HttpServer {
   readonly #server: Server
   readonly #router: Router<Handler>
@@ -41,38 +55,52 @@ export class HttpServer {
   readonly #connections: ReadonlySet<Socket>
   readonly #host: string
   readonly #origins: Origins
-  readonly #state: Pick<ServerState, 'access' | 'log'>
+  readonly #state: HttpState
+  readonly #handshakes: Handshakes | undefined
   /** The longest time in which a client reads nothing of its answer, in milliseconds. */
   readonly #timeout: number
   /** Whether connections end after the answer to their newest request. */
   #isClosing = false
 
-  private constructor(
-    state: ServerState,
-    { host, allowedOrigins }: Required<Omit<HttpOptions, 'port'>>,
-    connections: Set<Socket>,
-  ) {
-    this.#router = routesOf(state)
+  private constructor(state: HttpState, { host, allowedOrigins, router, tls }: Listener, connections: Set<Socket>) {
+    this.#router = router
     this.#host = host
     this.#origins = new Origins(allowedOrigins, isLoopback(host))
     this.#state = state
     this.#timeout = state.limits.timeout
     this.#connections = connections
-    this.#server = createHttpServer(
-      {
-        requestTimeout: state.limits.timeout,
-        headersTimeout: Math.min(10_000, state.limits.timeout),
-        keepAliveTimeout: 75_000,
-        connectionsCheckingInterval: 1000,
-        maxHeaderSize: 16_384,
-        // Node.js would answer without a text, so this server does it.
-        requireHostHeader: false,
-      },
-      (request, response) => {
-        this.#add(request.socket, response)
-        void this.#answer(new Exchange(request, response))
-      },
-    )
+    const options = {
+      requestTimeout: state.limits.timeout,
+      headersTimeout: Math.min(10_000, state.limits.timeout),
+      keepAliveTimeout: 75_000,
+      connectionsCheckingInterval: 1000,
+      maxHeaderSize: 16_384,
+      // Node.js would answer without a text, so this server does it.
+      requireHostHeader: false,
+    }
+    const listener = (request: IncomingMessage, response: ServerResponse): void => {
+      this.#add(request.socket, response)
+      void this.#answer(new Exchange(request, response))
+    }
+    if (tls === undefined) {
+      this.#server = createHttpServer(options, listener)
+    } else {
+      // Node.js has these two for HTTP, and not for HTTPS.
+      const secure = createHttpsServer(
+        { ...options, ...tls.listenOptions, allowHalfOpen: true, noDelay: true },
+        listener,
+      )
+      tls.onChange((context) => secure.setSecureContext(context))
+      this.#handshakes = new Handshakes(secure, state.log)
+      this.#server = secure
+    }
+    const connected = tls === undefined ? 'connection' : 'secureConnection'
+    this.#server.on('checkContinue', (request, response) => {
+      this.#add(request.socket, response)
+      const exchange = new Exchange(request, response)
+      exchange.awaitsContinue = true
+      void this.#answer(exchange)
+    })
     this.#server.on('checkExpectation', (request, response) => {
       this.#add(request.socket, response)
       // The body does not come.
@@ -84,12 +112,13 @@ export class HttpServer {
       exchange.leave()
     })
     this.#server.maxConnections = 20_000
-    this.#server.on('connection', (socket) => {
+    this.#server.on(connected, (socket: Socket) => {
       connections.add(socket)
       socket.once('close', () => connections.delete(socket))
     })
     this.#server.on('clientError', (error, socket: Socket) => {
-      if (this.#broken.has(socket)) return
+      // Those without a handshake cannot be answered.
+      if (this.#broken.has(socket) || !connections.has(socket)) return
       const answer = (): void => answerBroken(error, socket, this.#timeout)
       const newest = this.#newest.get(socket)
       // A second answer to the request with the wrong bytes would be taken for that of the next request.
@@ -106,13 +135,13 @@ export class HttpServer {
       this.#broken.add(socket)
       whole.once('finish', answer)
     })
-    this.#newest = watchClients(this.#server)
+    this.#newest = watchClients(this.#server, connected)
   }
 
   /** @throws (rejects with) the system's error if the address is in use, or not one of this machine. */
-  static async listen(state: ServerState, options: HttpOptions, connections: Set<Socket>): Promise<HttpServer> {
-    const { host = '127.0.0.1', port = 8000, allowedOrigins = [] } = options
-    const http = new HttpServer(state, { host, allowedOrigins }, connections)
+  static async listen(state: HttpState, listener: Listener, connections: Set<Socket>): Promise<HttpServer> {
+    const { host, port } = listener
+    const http = new HttpServer(state, listener, connections)
     await new Promise<void>((resolve, reject) => {
       http.#server.once('error', reject)
       http.#server.listen({ host, port }, () => {
@@ -171,11 +200,13 @@ export class HttpServer {
 
   /** Ends connections on which nothing has come. Node.js does not count them as idle. */
   #endSilent(): void {
+    this.#handshakes?.end()
     for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy()
   }
 
   /** Ends all connections at once. */
   abort(): void {
+    this.#handshakes?.end()
     this.#server.closeAllConnections()
   }
 
@@ -203,8 +234,10 @@ export class HttpServer {
       }
       // Node.js drops the answers behind one that ends the connection.
       const isLast = this.#newest.get(request.socket) === response
-      if (this.#isClosing && isLast) response.setHeader('connection', 'close')
-      else if (!exchange.hasRead && hasRest(request)) discardRest(request)
+      const isRefused = 'status' in answer && (answer.status === 401 || answer.status === 403)
+      // A client that was not asked for the body may send it or not.
+      if (isLast && (this.#isClosing || exchange.awaitsContinue)) response.setHeader('connection', 'close')
+      else if (!exchange.hasRead && hasRest(request)) discardRest(request, isRefused)
       this.#origins.allow(headers, response)
       if ('parts' in answer) await sendStream(exchange, answer, this.#timeout, fail)
       else sendAnswer(exchange, answer, this.#timeout)
@@ -217,6 +250,7 @@ export class HttpServer {
   /** Finds out who sends a request before its path is answered, so that callers without credentials do not learn which paths there are. */
   #handle(exchange: Exchange, method: string): ReturnType<Handler> {
     const { request, record } = exchange
+    if (this.#state.access !== undefined) refuseTokenInUrl(request.url)
     let found: Found<Handler> | undefined
     let problem: unknown
     try {
@@ -233,6 +267,10 @@ export class HttpServer {
       if (found === undefined) throw problem
       exchange.parts = found.parts
       known.check(found.need, found.parts['model'])
+      if (exchange.awaitsContinue) {
+        exchange.awaitsContinue = false
+        exchange.response.writeContinue()
+      }
       return found.handler(exchange)
     }
     return caller instanceof Promise ? caller.then(answer) : answer(caller)
@@ -251,46 +289,10 @@ function answerTo(error: unknown, model?: string): Answer {
   const { kind, message } = describeFailure(error, model)
   const headers: Record<string, string> = {}
   if (kind === 'unavailable') headers['retry-after'] = '1'
-  if (kind === 'unauthenticated') headers['www-authenticate'] = 'Bearer realm="tenon"'
-  return { status: STATUS_OF[kind], text: asJson(message), headers }
-}
-
-/** The time in milliseconds in which a client must end a connection that the server has ended. */
-const LINGER = 1000
-
-/** The connections that the server has ended. What their clients still send is read as HTTP, and is an error each time. */
-const ended = new WeakSet<Socket>()
-
-/**
- * Answers a request that is not HTTP, or that came too slowly, and ends its connection.
- *
- * @param timeout the longest time without a byte being read, in milliseconds.
- */
-function answerBroken(error: NodeJS.ErrnoException, socket: Socket, timeout: number): void {
-  if (ended.has(socket) && error.code?.startsWith('HPE_') === true) return
-  if (!socket.writable) {
-    socket.destroy()
-    return
+  if (error instanceof UnauthenticatedError) {
+    const { challenge } = error.details
+    headers['www-authenticate'] =
+      `Bearer realm="tenon"${challenge === undefined ? '' : `, error="${String(challenge)}"`}`
   }
-  ended.add(socket)
-  const status = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400
-  const body = JSON.stringify({ error: status === 408 ? 'the request took too long' : 'the request must be HTTP/1.1' })
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`
-  // The answers before this one may be long.
-  socket.setTimeout(timeout, () => socket.destroy())
-  endWith(head + body, socket)
-}
-
-/** Ends the connection of a request whose body is wrong, and whose answer was begun. @param timeout as for {@link answerBroken} */
-function endAnswered(response: ServerResponse, socket: Socket, timeout: number): void {
-  if (ended.has(socket)) return
-  ended.add(socket)
-  socket.setTimeout(timeout, () => socket.destroy())
-  if (response.writableFinished) endWith('', socket)
-  else response.once('finish', () => endWith('', socket))
-}
-
-/** Sends the last bytes. At once, the bytes that the client still sends would reset the connection, and it would not get the answer. */
-function endWith(bytes: string, socket: Socket): void {
-  socket.end(bytes, () => setTimeout(() => socket.destroy(), LINGER).unref())
+  return { status: STATUS_OF[kind], text: asJson(message), headers }
 }

@@ -8,13 +8,17 @@ const INTERVAL = 250
 /**
  * Ends the connections of clients that are gone. A client may end its side of the connection behind a request, and still gets the answer.
  *
+ * @param connected the event of a new connection.
  * @returns the newest response of each connection, to which each response is added before it is written.
  */
-export function watchClients(server: Server): WeakMap<Socket, ServerResponse> {
+export function watchClients(
+  server: Server,
+  connected: 'connection' | 'secureConnection',
+): WeakMap<Socket, ServerResponse> {
   // Node.js ends such connections otherwise. Its types do not have the property.
   Object.assign(server, { httpAllowHalfOpen: true })
   const responses = new WeakMap<Socket, ServerResponse>()
-  server.on('connection', (socket) => {
+  server.on(connected, (socket: Socket) => {
     socket.once('end', () => {
       const response = responses.get(socket)
       if (response !== undefined && !response.writableFinished) lookFor(response)

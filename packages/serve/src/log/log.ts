@@ -43,9 +43,16 @@ export class Log {
   readonly #sample: number
   readonly #hasStacks: boolean
   readonly #logError: LogError | undefined
-  readonly #limit = new FailureLimit()
+  readonly #limit: FailureLimit
 
-  private constructor(logger: Logger, sample: number, hasStacks: boolean, logError: LogError | undefined) {
+  private constructor(
+    logger: Logger,
+    sample: number,
+    hasStacks: boolean,
+    logError: LogError | undefined,
+    limit: FailureLimit = new FailureLimit(),
+  ) {
+    this.#limit = limit
     this.#logger = logger
     this.#sample = sample
     this.#hasStacks = hasStacks
@@ -79,6 +86,11 @@ export class Log {
       stream,
     )
     return new Log(logger, sample, stacks, logError)
+  }
+
+  /** The same log without lines for requests that did not fail. */
+  withoutAnswers(): Log {
+    return new Log(this.#logger, 0, this.#hasStacks, this.#logError, this.#limit)
   }
 
   /** Writes a line about the server itself. */

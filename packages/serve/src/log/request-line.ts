@@ -62,8 +62,14 @@ export function failureLine(error: unknown, hasStacks: boolean): FailureLine {
   return {
     level: isOurs ? 'error' : 'warn',
     message: hasStacks && isOurs ? message : message.split('\n', 1)[0]!,
-    fields: { name, stack: hasStacks && isOurs ? stack : undefined, ...crashFields(error) },
+    fields: { name, cause: causeOf(error), stack: hasStacks && isOurs ? stack : undefined, ...crashFields(error) },
   }
+}
+
+/** The first line of the error behind an error. */
+function causeOf(error: unknown): string | undefined {
+  const { cause } = error instanceof Error ? error : {}
+  return cause instanceof Error ? cut(cause.message.split('\n', 1)[0]) : undefined
 }
 
 /** The facts about the crash of a kernel. */

@@ -11,16 +11,15 @@ import {
   pipe,
   record,
   regex,
-  safeParse,
   strictObject,
   string,
   union,
   unknown,
-  type BaseIssue,
 } from 'valibot'
 import type { KernelConvention } from '@tenon/core'
 import { KERNEL_CONVENTIONS } from '@tenon/core/internal'
 import { ModelLoadError } from '../errors.ts'
+import { readJsonFile } from '../files/json-file.ts'
 import type { ModelOptions } from '../model/model.ts'
 import type { TrafficWeights } from '../service/traffic.ts'
 
@@ -100,22 +99,8 @@ export interface ModelFile extends Pick<
 }
 
 /** Reads `model.json`. @param path for messages. @throws {ModelLoadError} with the field that is missing, unknown or wrong. */
-export function readModelFile(text: string, path: string): ModelFile {
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch (error) {
-    throw new ModelLoadError(`${path} must be JSON: ${(error as Error).message}`, { cause: error })
-  }
-  const { success, output, issues } = safeParse(modelFile, json)
-  if (success) return output as ModelFile
-  const [issue] = issues
-  const place = issue.path?.map(({ key }) => String(key)).join('.') ?? 'the file'
-  throw new ModelLoadError(`${path}: ${describeIssue(place, issue)}`, {
-    hint: HINTS[place] ?? `The fields are ${Object.keys(modelFile.entries).join(', ')}.`,
-    details: { path, field: place },
-  })
-}
+export const readModelFile = (text: string, path: string): ModelFile =>
+  readJsonFile(modelFile, text, path, ModelLoadError, HINTS) as ModelFile
 
 /** Instructions for fields with units. */
 const HINTS: Readonly<Record<string, string>> = {
@@ -124,12 +109,4 @@ const HINTS: Readonly<Record<string, string>> = {
   traffic: 'Write weights by version, such as { "1": 90, "2": 10 }.',
   versionPolicy: 'Write "all", { "latest": 2 } or { "specific": ["1", "3"] }.',
   memory: "Write a text with a unit, such as '512 MiB'.",
-}
-
-function describeIssue(place: string, { type, expected, received, message }: BaseIssue<unknown>): string {
-  // The library names keys that are missing or unknown in its own words.
-  if (type === 'strict_object' && expected === 'never') return `there is no field ${place}`
-  if (type === 'strict_object' && received === 'undefined') return `the field ${place} is missing`
-  if (expected === null) return `the field ${place} is not valid. ${message}`
-  return `the field ${place} must be of the kind ${expected}, got ${received}`
 }
