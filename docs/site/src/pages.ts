@@ -58,6 +58,7 @@ export const sections: readonly Section[] = [
     title: 'In production',
     pages: [
       guide('serving', 'Serving kernels'),
+      guide('serving-streams', 'Streams and sequences'),
       guide('serving-operation', 'Operating a server'),
       guide('serving-security', 'Security of serving'),
       guide('benchmarks', 'Benchmarks'),
