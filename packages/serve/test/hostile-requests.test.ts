@@ -1,5 +1,6 @@
 import { eventually } from '@tenon/config/eventually'
 import { rmSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { compression } from './hostile/compression.ts'
@@ -16,6 +17,7 @@ import { paths } from './hostile/paths.ts'
 import { regions } from './hostile/regions.ts'
 import { ServerProcess, type Holdings } from './hostile/server-process.ts'
 import { shapes } from './hostile/shapes.ts'
+import { sequences, streams } from './hostile/streams.ts'
 import { strings } from './hostile/strings.ts'
 
 /** The time in milliseconds in which a request must arrive. */
@@ -81,6 +83,8 @@ if (process.platform === 'linux')
       ['paths', paths],
       ['regions of shared memory', regions(fixture.prefix)],
       ['loads of models', loads],
+      ['streams', streams],
+      ['sequences', sequences],
     ]
     describe.each(tables)('%s', (_, requests) => {
       test.each(requests.map((request) => [request.name, request] as const))('%s', async (_name, request) => {
@@ -119,6 +123,55 @@ if (process.platform === 'linux')
       await isWell()
     })
 
+    test('clients of streams that leave, do not read, or end their side', async () => {
+      const body = '{"x":1}'
+      const sockets = Array.from({ length: 60 }, (_, i) => {
+        const socket = connect(server.ports.http, '127.0.0.1').on('error', () => {})
+        const verb = i % 2 === 0 ? 'generate_stream' : 'infer_stream'
+        const sent = i % 2 === 0 ? body : '{"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[1]}]}'
+        socket.write(requestOf(`/v2/models/endless/${verb}`, sent))
+        if (i % 3 === 0) socket.resume()
+        return socket
+      })
+      const head = 'POST /v2/models/endless/generate_stream HTTP/1.1\r\nhost: localhost\r\ncontent-length: 7\r\n\r\n'
+      const pipelined = connect(server.ports.http, '127.0.0.1').on('error', () => {})
+      // The second request waits for the endless answer to the first one.
+      pipelined.write(`${head}${body}${head}${body}`)
+      const pending = async (): Promise<string> => {
+        const { body: text } = await exchange(server.ports.http, [requestOf('/metrics', '', {}, 'GET')])
+        return /^nv_inference_pending_request_count\{model="endless".* (\d+)$/m.exec(text.toString())![1]!
+      }
+      await eventually(async () => expect(Number(await pending())).toBeGreaterThanOrEqual(61))
+      for (const [i, socket] of [...sockets, pipelined].entries()) {
+        if (i % 4 === 0) socket.end()
+        else if (i % 4 === 1) socket.resetAndDestroy()
+        else socket.destroy()
+      }
+      await eventually(async () => expect(await pending()).toBe('0'))
+      for (const socket of sockets) socket.destroy()
+      await isWell()
+    })
+
+    test('starts of sequences without a limit get the limits of the queue, and end', async () => {
+      const start = (i: number): Promise<HttpAnswer> =>
+        exchange(server.ports.http, [
+          inferOf('sum', {
+            parameters: { sequence_id: `start ${i}`, sequence_start: true },
+            inputs: [{ name: 'x', datatype: 'INT32', shape: [1], data: [1] }],
+          }),
+        ])
+      const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => start(i)))
+      const statuses = answers.map(({ status }) => status)
+      expect([...new Set(statuses)].toSorted()).toEqual([200, 503])
+      // Eight have slots at once, and the sixteen that wait get them when these have been idle for too long.
+      expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(24)
+      await eventually(async () => {
+        const { body } = await exchange(server.ports.http, [requestOf('/metrics', '', {}, 'GET')])
+        expect(body.toString()).toContain('tenon_sequences{model="sum",version="1"} 0')
+      })
+      await isWell()
+    })
+
     test('there are at least 200 different ones', () => {
       const names = [
         ...tables.flatMap(([table, requests]) => requests.map(({ name }) => `${table}: ${name}`)),
@@ -133,7 +186,7 @@ if (process.platform === 'linux')
       const index = await sendJson('/v2/repository/index', {})
       const names = (JSON.parse(index.body.toString()) as { name: string }[]).map(({ name }) => name)
       expect(names.filter((name) => ['absent', 'broken', 'stored'].includes(name))).toHaveLength(3)
-      expect(names).toHaveLength(21)
+      expect(names).toHaveLength(24)
       const status = await exchange(server.ports.http, [requestOf('/v2/systemsharedmemory/status', '', {}, 'GET')])
       expect(JSON.parse(status.body.toString())).toEqual([expect.objectContaining({ name: 'data' })])
       const metrics = await exchange(server.ports.http, [requestOf('/metrics', '', {}, 'GET')])

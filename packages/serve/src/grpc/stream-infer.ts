@@ -35,6 +35,8 @@ export async function streamInfer(state: ServerState, call: StreamCall, origin: 
   const endWhenIdle = (): void => {
     if (requests.size === 0 && !call.writableEnded) call.emit('error', closing)
   }
+  // Each answer that waits for the client has a listener.
+  call.setMaxListeners(2 * MOST_IN_PROGRESS)
   call.once('close', state.life.onClose(endWhenIdle))
   for await (const bytes of call as AsyncIterable<Buffer>) {
     const cancellation = new Cancellation()

@@ -255,6 +255,23 @@ export function grpcCalls(prefix: string): readonly HostileCall[] {
     infer('a sequence', INVALID, 'sequence_id must be absent', {
       parameters: parameter('sequence_id', { case: 'int64Param', value: 1n }),
     }),
+    infer('a stream', UNIMPLEMENTED, 'decoupled transaction policy', {
+      modelName: 'count',
+      inputs: [{ name: 'n', datatype: 'INT32', shape: [1n] }],
+      rawInputContents: [new Uint8Array(4)],
+    }),
+    infer('a sequence_id of true', INVALID, 'sequence_id must be a whole number', {
+      parameters: parameter('sequence_id', { case: 'boolParam', value: true }),
+    }),
+    infer('a sequence_id of 1.5', INVALID, 'sequence_id must be a whole number', {
+      parameters: parameter('sequence_id', { case: 'doubleParam', value: 1.5 }),
+    }),
+    infer('a start without a sequence', INVALID, 'must be with a sequence_id', {
+      parameters: parameter('sequence_start', { case: 'boolParam', value: true }),
+    }),
+    infer('a final response that is a text', INVALID, 'triton_enable_empty_final_response must be', {
+      parameters: parameter('triton_enable_empty_final_response', { case: 'stringParam', value: 'yes' }),
+    }),
     infer('a negative priority', INVALID, 'priority must be', {
       parameters: parameter('priority', { case: 'int64Param', value: -1n }),
     }),

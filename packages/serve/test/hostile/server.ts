@@ -2,6 +2,7 @@
  * A server in a process of its own, whose descriptors, children and memory a test can count. The arguments are the folder of its
  * repository, the prefix of shared memory, and the time in milliseconds for a request. Sends its ports, and answers `usage`.
  */
+import { tensor } from '@tenon/core'
 import { coreLibrary } from '@tenon/core/internal'
 import { setTimeout } from 'node:timers/promises'
 import { dirname, join } from 'node:path'
@@ -10,6 +11,7 @@ import { HttpError } from '../../src/http/failure-status.ts'
 import { createServer, defineModel, ModelRepository, type Model } from '../../src/index.ts'
 import { describeFailure } from '../../src/service/describe-failure.ts'
 import { double } from '../models.ts'
+import { count, endlessModel } from '../streams.ts'
 import type { Ports, Usage } from './server-process.ts'
 
 const [repository = '', prefix = '', requestTimeout = ''] = process.argv.slice(2)
@@ -27,6 +29,18 @@ const slow = defineModel({
   run: async ({ x }) => {
     await setTimeout(20)
     return x
+  },
+})
+
+/** Answers with the sum of a sequence. */
+const sum = defineModel({
+  name: 'sum',
+  signature: '(x: s32[1]) -> (y: s32[1])',
+  sequence: { state: () => ({ total: 0 }), maxCandidateSequences: 8, maxSequenceIdleMicroseconds: 200_000 },
+  batching: { defaultQueuePolicy: { maxQueueSize: 16 } },
+  run: ({ x }, { sequence: { state } }) => {
+    state.total += (x.view() as Int32Array)[0]!
+    return tensor('s32', [1], [state.total])
   },
 })
 
@@ -58,6 +72,9 @@ const server = await createServer({
     echo('cube', 'f64[a, b, c]'),
     echo('grid', 'f32[a, b]'),
     echo('batched', 'f32[rows, 2]', { maxBatchSize: 4, batching: { priorityLevels: 2 } }),
+    count,
+    endlessModel(1000).model,
+    sum,
     kernel(steady, 'kernel', 0),
     kernel(steady, 'crash', 1),
     kernel(steady, 'hang', 8, { deadline: 200 }),
