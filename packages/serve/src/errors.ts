@@ -42,6 +42,15 @@ export class ModelLoadError extends SimpleError {
 }
 defineKind(ModelLoadError)
 
+/**
+ * A step of a pipeline failed, whose error is the `cause`. The status is that of the cause. `details` has the `pipeline`, the number of the `step`
+ * and its `model` and `version`.
+ */
+export class PipelineStepError extends SimpleError {
+  static override readonly kind: string = 'PipelineStepError'
+}
+defineKind(PipelineStepError)
+
 /** The answer of a server contradicts the protocol. */
 export class ProtocolError extends SimpleError {
   static override readonly kind: string = 'ProtocolError'

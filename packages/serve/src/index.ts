@@ -3,10 +3,12 @@ export {
   ModelLoadError,
   ModelNotFoundError,
   ModelUnavailableError,
+  PipelineStepError,
   RequestTooLargeError,
 } from './errors.ts'
 export { defineModel, type Model, type ModelOptions, type RequestMemory } from './model/model.ts'
 export { type ModelFunction, type ModelStream } from './model/model-function.ts'
+export { definePipeline } from './pipeline/pipeline.ts'
 export { type ModelTensor } from './model/model-tensor.ts'
 export { type TraceContext } from './tracing/trace-context.ts'
 export { type RunContext } from './model/run-context.ts'

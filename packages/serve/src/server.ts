@@ -17,6 +17,7 @@ import { ModelControl } from './service/model-control.ts'
 import { Metrics } from './service/metrics.ts'
 import { ModelRegistry } from './service/model-registry.ts'
 import type { TrafficWeights } from './service/traffic.ts'
+import { StepCounts } from './service/step-counts.ts'
 import { ServerLife, type ServerState } from './service/server-state.ts'
 import { Regions } from './shared-memory/regions.ts'
 import { TlsFiles } from './tls/tls-files.ts'
@@ -190,9 +191,12 @@ export async function createServer(options: ServerOptions): Promise<InferenceSer
     log,
     access: given.access === undefined ? undefined : await openAccess(given.access, log, tls),
   }
+  registry.observer = new StepCounts(state.metrics)
   const opened: { http?: HttpServer; monitoring?: HttpServer } = {}
   try {
+    await control.warmUp()
     if (given.modelControl === 'none') await control.loadAll()
+    control.checkPipelines()
     const http = await HttpServer.listen(state, httpListener(given, state, tls), connections)
     opened.http = http
     if (monitoring !== false) {

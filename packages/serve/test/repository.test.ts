@@ -123,7 +123,7 @@ describe('a folder with models', () => {
     ).toMatch(
       /failed to load 'b': memory must be a whole number of bytes, or a text with a unit such as "64 MiB", got "512"/,
     )
-    expect(await errorOf({ ...good, 'b/x': '' })).toContain('must contain model.json or one of model.ts')
+    expect(await errorOf({ ...good, 'b/x': '' })).toContain('must contain model.json, pipeline.json or one of model.ts')
     expect(await errorOf({ ...good, 'b/model.json': '{' })).toContain('must be JSON')
     expect(await errorOf({ ...good, 'b/model.json': { ...softmax, kernel: 1 } })).toContain(
       'the field kernel must be of the kind string, got 1',

@@ -8,7 +8,7 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../src/client.ts'
-import { defineModel, type Model, type TraceContext } from '../src/index.ts'
+import { defineModel, definePipeline, type Model, type TraceContext } from '../src/index.ts'
 import { readTraceContext } from '../src/tracing/trace-context.ts'
 import { Caller } from './caller.ts'
 import { Served } from './support.ts'
@@ -95,5 +95,37 @@ describe('spans of OpenTelemetry', () => {
     expect((await served.infer('traced', request))[0]).toBe(500)
     const [span] = exporter.getFinishedSpans()
     expect([span?.status.code, span?.events.map(({ name }) => name)]).toEqual([SpanStatusCode.ERROR, ['exception']])
+  })
+
+  test('a pipeline is one trace, in which each step is a span of its own with its parts', async () => {
+    const exporter = start()
+    const seen: TraceContext[][] = []
+    const pipeline = definePipeline({
+      name: 'p',
+      signature: '(x: f32[n]) -> (y: f32[n])',
+      steps: [
+        { model: 'traced', inputs: { x: 'x' }, outputs: { y: 't' } },
+        { model: 'traced', inputs: { x: 't' }, outputs: { y: 'y' } },
+      ],
+    })
+    const { server } = await Served.start([pipeline, tracing(seen)])
+    const client = createClient(`http://127.0.0.1:${server.port}`)
+    onTestFinished(() => client.closeAsync())
+    await client.infer('p', { x: [1] }, { traceparent })
+    const spans = exporter.getFinishedSpans()
+    expect(new Set(spans.map((span) => span.spanContext().traceId))).toEqual(new Set([traceId]))
+    const root = named(spans, 'infer p')
+    const steps = [named(spans, 'step 1 traced'), named(spans, 'step 2 traced')]
+    for (const [i, step] of steps.entries()) {
+      const { spanId } = step.spanContext()
+      expect(step.parentSpanContext?.spanId).toBe(root.spanContext().spanId)
+      expect(step.attributes).toEqual({ 'model.name': 'traced', 'model.version': '1' })
+      // The function of the step passes the span of the step on.
+      expect(seen[i]).toEqual([{ traceparent: `00-${traceId}-${spanId}-01` }])
+      expect(spans.filter((span) => span.parentSpanContext?.spanId === spanId)).toHaveLength(4)
+    }
+    await expect(client.infer('p', { x: [] })).rejects.toThrow('step 1 (traced) of the pipeline p')
+    const failed = exporter.getFinishedSpans().filter((span) => span.status.code === SpanStatusCode.ERROR)
+    expect(failed.map(({ name }) => name)).toEqual(['step 1 traced', 'infer p'])
   })
 })

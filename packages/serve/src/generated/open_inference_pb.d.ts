@@ -735,6 +735,53 @@ export declare type ModelTransactionPolicy = Message<'inference.ModelTransaction
 export declare const ModelTransactionPolicySchema: GenMessage<ModelTransactionPolicy>
 
 /**
+ * @generated from message inference.ModelEnsembling
+ */
+export declare type ModelEnsembling = Message<'inference.ModelEnsembling'> & {
+  /**
+   * @generated from field: repeated inference.ModelEnsembling.Step step = 1;
+   */
+  step: ModelEnsembling_Step[]
+}
+
+/**
+ * Describes the message inference.ModelEnsembling.
+ * Use `create(ModelEnsemblingSchema)` to create a new message.
+ */
+export declare const ModelEnsemblingSchema: GenMessage<ModelEnsembling>
+
+/**
+ * @generated from message inference.ModelEnsembling.Step
+ */
+export declare type ModelEnsembling_Step = Message<'inference.ModelEnsembling.Step'> & {
+  /**
+   * @generated from field: string model_name = 1;
+   */
+  modelName: string
+
+  /**
+   * @generated from field: int64 model_version = 2;
+   */
+  modelVersion: bigint
+
+  /**
+   * @generated from field: map<string, string> input_map = 3;
+   */
+  inputMap: { [key: string]: string }
+
+  /**
+   * @generated from field: map<string, string> output_map = 4;
+   */
+  outputMap: { [key: string]: string }
+}
+
+/**
+ * Describes the message inference.ModelEnsembling.Step.
+ * Use `create(ModelEnsembling_StepSchema)` to create a new message.
+ */
+export declare const ModelEnsembling_StepSchema: GenMessage<ModelEnsembling_Step>
+
+/**
  * @generated from message inference.ModelConfig
  */
 export declare type ModelConfig = Message<'inference.ModelConfig'> & {
@@ -790,6 +837,13 @@ export declare type ModelConfig = Message<'inference.ModelConfig'> & {
          */
         value: ModelSequenceBatching
         case: 'sequenceBatching'
+      }
+    | {
+        /**
+         * @generated from field: inference.ModelEnsembling ensemble_scheduling = 15;
+         */
+        value: ModelEnsembling
+        case: 'ensembleScheduling'
       }
     | { case: undefined; value?: undefined }
 

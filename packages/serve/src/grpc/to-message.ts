@@ -9,6 +9,8 @@ import {
   type ModelMetadataResponse,
   type ModelStatisticsResponse,
 } from '../generated/open_inference_pb.js'
+import { platformOf } from '../model/model.ts'
+import { tensorNames, type PipelineGraph } from '../pipeline/pipeline-graph.ts'
 import type { TensorSpec } from '../model/tensor-spec.ts'
 import type { SequenceLimits } from '../scheduler/sequence-options.ts'
 import type { ServedModel } from '../service/served-model.ts'
@@ -23,14 +25,14 @@ export function metadataMessage({ model }: ServedModel, versions: readonly strin
   return create(ModelMetadataResponseSchema, {
     name,
     versions: [...versions],
-    platform: 'tenon_kernel',
+    platform: platformOf(model),
     inputs: inputs.map(tensorMessage),
     outputs: outputs.map(tensorMessage),
   })
 }
 
 export function configMessage({ model }: ServedModel): ModelConfigResponse {
-  const { name, inputs, outputs, instances, batching, stream, sequence } = model
+  const { name, inputs, outputs, instances, batching, graph, stream, sequence } = model
   const isBatched = batching.maxBatchSize > 0
   const tensorConfig = ({ name: tensor, datatype, shape }: TensorSpec) => ({
     name: tensor,
@@ -40,12 +42,14 @@ export function configMessage({ model }: ServedModel): ModelConfigResponse {
   return create(ModelConfigResponseSchema, {
     config: {
       name,
-      platform: 'tenon_kernel',
-      backend: 'tenon',
+      platform: platformOf(model),
+      backend: graph === undefined ? 'tenon' : '',
       maxBatchSize: batching.maxBatchSize,
       input: inputs.map(tensorConfig),
       output: outputs.map(tensorConfig),
-      instanceGroup: [{ name, kind: ModelInstanceGroup_Kind.CPU, count: instances }],
+      ...(graph === undefined
+        ? { instanceGroup: [{ name, kind: ModelInstanceGroup_Kind.CPU, count: instances }] }
+        : { schedulingChoice: { case: 'ensembleScheduling', value: ensembleMessage(graph) } }),
       ...(isBatched ? { schedulingChoice: { case: 'dynamicBatching', value: batchingMessage(batching) } } : {}),
       ...(sequence === undefined
         ? {}
@@ -58,6 +62,15 @@ export function configMessage({ model }: ServedModel): ModelConfigResponse {
 const sequenceMessage = ({ maxCandidateSequences, maxSequenceIdleMicroseconds }: SequenceLimits) => ({
   maxSequenceIdleMicroseconds: BigInt(maxSequenceIdleMicroseconds),
   strategyChoice: { case: 'oldest', value: { maxCandidateSequences } } as const,
+})
+
+const ensembleMessage = (graph: PipelineGraph) => ({
+  step: graph.steps.map(({ model, version, inputs, outputs }) => ({
+    modelName: model,
+    modelVersion: BigInt(version ?? -1),
+    inputMap: tensorNames(graph, inputs),
+    outputMap: tensorNames(graph, outputs),
+  })),
 })
 
 const batchingMessage = (batching: ServedModel['model']['batching']) => ({

@@ -1,6 +1,9 @@
 import type { TensorSpec } from '../model/tensor-spec.ts'
+import { platformOf } from '../model/model.ts'
+import { tensorNames, type GraphStep, type PipelineGraph } from '../pipeline/pipeline-graph.ts'
+import { integerForJson } from '../protocol/raw-json.ts'
 import type { ServedModel } from '../service/served-model.ts'
-import type { Duration } from '../service/statistics.ts'
+import type { Duration, ModelStatistics } from '../service/statistics.ts'
 
 const tensorMetadata = ({ name, datatype, shape }: TensorSpec) => ({ name, datatype, shape })
 
@@ -10,7 +13,7 @@ export function modelMetadata({ model }: ServedModel, versions: readonly string[
   return {
     name,
     versions,
-    platform: 'tenon_kernel',
+    platform: platformOf(model),
     inputs: inputs.map(tensorMetadata),
     outputs: outputs.map(tensorMetadata),
   }
@@ -25,7 +28,7 @@ const tensorConfig = ({ name, datatype, shape }: TensorSpec, isBatched: boolean)
 
 /** The answer to `GET /v2/models/{model}/config`, in the names of Triton's `model_config.proto`. */
 export function modelConfig({ model }: ServedModel): object {
-  const { name, inputs, outputs, instances, batching, stream, sequence } = model
+  const { name, inputs, outputs, instances, batching, graph, stream, sequence } = model
   const isBatched = batching.maxBatchSize > 0
   const dynamic = {
     preferred_batch_size: batching.preferredSizes,
@@ -36,8 +39,8 @@ export function modelConfig({ model }: ServedModel): object {
   }
   return {
     name,
-    platform: 'tenon_kernel',
-    backend: 'tenon',
+    platform: platformOf(model),
+    backend: graph === undefined ? 'tenon' : '',
     max_batch_size: batching.maxBatchSize,
     input: inputs.map((spec) => tensorConfig(spec, isBatched)),
     output: outputs.map((spec) => tensorConfig(spec, isBatched)),
@@ -51,11 +54,33 @@ export function modelConfig({ model }: ServedModel): object {
           },
         }),
     ...(stream === undefined ? {} : { model_transaction_policy: { decoupled: true } }),
-    instance_group: [{ name, kind: 'KIND_CPU', count: instances }],
+    ...(graph === undefined
+      ? { instance_group: [{ name, kind: 'KIND_CPU', count: instances }] }
+      : { ensemble_scheduling: { step: graph.steps.map((step) => stepConfig(graph, step)) } }),
+  }
+}
+
+/** A step in the words of Triton's `ModelEnsembling`. The version -1 is that of requests without a version. */
+function stepConfig(graph: PipelineGraph, { model, version, inputs, outputs }: GraphStep): object {
+  return {
+    model_name: model,
+    model_version: integerForJson(BigInt(version ?? -1)),
+    input_map: tensorNames(graph, inputs),
+    output_map: tensorNames(graph, outputs),
   }
 }
 
 const duration = ({ count, ns }: Duration) => ({ count, ns })
+
+/** The times of a step of a pipeline, which Triton does not have. */
+const stepStatistics = ({ number, model }: GraphStep, statistics: ModelStatistics): object => ({
+  step: number,
+  model_name: model,
+  success: duration(statistics.durationOfStep(number, 'success')),
+  fail: duration(statistics.durationOfStep(number, 'fail')),
+  queue: duration(statistics.durationOfStep(number, 'queue')),
+  compute_infer: duration(statistics.durationOfStep(number, 'computeInfer')),
+})
 
 /** One entry of the answer to `GET /v2/models/stats`. */
 export function modelStatistics({ model, statistics }: ServedModel): object {
@@ -75,6 +100,9 @@ export function modelStatistics({ model, statistics }: ServedModel): object {
       cache_hit: { count: 0, ns: 0 },
       cache_miss: { count: 0, ns: 0 },
     },
+    ...(model.graph === undefined
+      ? {}
+      : { step_stats: model.graph.steps.map((step) => stepStatistics(step, statistics)) }),
     batch_stats: statistics.executionsByRows.map(([rows, count]) => ({ batch_size: rows, compute_infer: { count } })),
   }
 }

@@ -13,6 +13,7 @@ import { checkName, checkOptions, isSignature, resolveAttributes, resolveCall, w
 import type { IsolatedKernel } from 'tenon'
 import { InvalidRequestError } from '../errors.ts'
 import { readBatching, type Batching, type BatchingOptions } from '../scheduler/batching-options.ts'
+import type { PipelineGraph } from '../pipeline/pipeline-graph.ts'
 import { readSequenceOptions, type SequenceLimits, type SequenceOptions } from '../scheduler/sequence-options.ts'
 import { functionRunner, streamRunner } from './function-runner.ts'
 import { isOperation, kernelRunner } from './kernel-runner.ts'
@@ -100,6 +101,8 @@ export interface Model<Signature extends string = string> {
   readonly warmUps: readonly WarmUp[]
   /** Undefined for a function. */
   readonly kernel: IsolatedKernel<unknown> | undefined
+  /** The steps of a pipeline; undefined for other models. */
+  readonly graph: PipelineGraph | undefined
   /** The memory of requests; undefined for that of the garbage collector. */
   readonly memory: { arena(): RequestMemory } | undefined
   /**
@@ -167,14 +170,14 @@ export function defineModel<const Signature extends string, State = never>(
     sequence,
     warmUps: readWarmUps(given.warmUp),
     kernel,
+    graph: undefined,
     memory: memory ?? (kernel === undefined ? SCOPES : undefined),
     check: onceForEach((types) => checkTypes(signature, types, attributes)),
     ...(kernel === undefined
       ? runnersOf(run!, isStream, signature, outputs)
       : { run: kernelRunner(kernel, given, signature, outputs), stream: undefined }),
   })
-  models.add(model)
-  return model
+  return addModel(model)
 }
 
 /** The streams of a model at the same time, most of which wait for something. */
@@ -237,10 +240,19 @@ function runnersOf(
   return { run: refuse, stream: streamRunner(run as ModelStream, signature, outputs) }
 }
 
+/** The platform of a model in its metadata, as Triton names that of graphs of models. */
+export const platformOf = ({ graph }: Model): string => (graph === undefined ? 'tenon_kernel' : 'ensemble')
+
 /** Memory of this process for one request, which is given back with its answer. The garbage collector would let it grow. */
-const SCOPES = { arena: (): RequestMemory => NativeScope.ofConfined() }
+export const SCOPES = { arena: (): RequestMemory => NativeScope.ofConfined() }
 
 const models = new WeakSet<object>()
+
+/** Makes {@link isModel} true for a model. @returns the model */
+export function addModel<Signature extends string>(model: Model<Signature>): Model<Signature> {
+  models.add(model)
+  return model
+}
 
 /** Whether a value was made by {@link defineModel}. */
 export function isModel(value: unknown): value is Model {
@@ -310,7 +322,7 @@ function checkFirstAxes({ name, operands, results }: KernelSignature): void {
   })
 }
 
-function checkModelName(value: unknown): string {
+export function checkModelName(value: unknown): string {
   const name = checkName(value, 'name')
   if (name !== 'stats' && !name.includes('/')) return name
   throw new ArgumentError(
@@ -321,12 +333,12 @@ function checkModelName(value: unknown): string {
   )
 }
 
-function checkVersion(value: unknown): string {
+export function checkVersion(value: unknown): string {
   if (typeof value === 'string' && /^\d{1,19}$/.test(value)) return value
   throw wrongType('version', 'a text of decimal digits', value)
 }
 
-function checkPositive(value: unknown, name: string): number {
+export function checkPositive(value: unknown, name: string): number {
   if (typeof value === 'number' && value > 0) return value
   throw wrongType(name, 'a number of milliseconds above 0', value)
 }
@@ -336,7 +348,7 @@ function checkCount(value: unknown, name: string): number {
   throw wrongType(name, 'a whole number above 0', value)
 }
 
-function checkTypes(
+export function checkTypes(
   signature: KernelSignature,
   operands: readonly TensorType[],
   attributes: Readonly<Record<string, unknown>>,

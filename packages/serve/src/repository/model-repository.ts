@@ -7,12 +7,16 @@ import { foldersIn } from './folders-in.ts'
 import { openKernels } from './kernel-versions.ts'
 import { readModelFile } from './model-file.ts'
 import type { LoadedModel, ModelOverrides, ModelSource } from './model-source.ts'
+import { readPipelineFile } from './pipeline-file.ts'
 
 /** The files with a model in TypeScript or JavaScript. They are code of the server, and can do what it can. */
 const MODULES = ['model.ts', 'model.mts', 'model.js', 'model.mjs']
 
 /** The description of a model in JSON. */
 const MODEL_FILE = 'model.json'
+
+/** The description of a pipeline in JSON. */
+const PIPELINE_FILE = 'pipeline.json'
 
 /**
  * The models of a folder: `models/<name>/model.json` with a folder for each version, which has the library, or
@@ -68,14 +72,22 @@ export class ModelRepository implements ModelSource {
     if (module !== undefined) {
       return { models: [await importModel(name, join(directory, module))], closeAsync: async () => {} }
     }
+    const pipeline = join(directory, PIPELINE_FILE)
+    if (existsSync(pipeline)) {
+      const model = readPipelineFile(name, readFileSync(pipeline, 'utf8'), pipeline)
+      return { models: [model], closeAsync: async () => {} }
+    }
     const path = join(directory, MODEL_FILE)
     if (existsSync(path)) {
       const file = { ...readModelFile(readFileSync(path, 'utf8'), path), ...overrides }
       return openKernels(name, directory, file)
     }
-    throw new ModelLoadError(`${directory} must contain ${MODEL_FILE} or one of ${MODULES.join(', ')}`, {
-      hint: 'Serve a folder that has nothing but the folders of models.',
-    })
+    throw new ModelLoadError(
+      `${directory} must contain ${MODEL_FILE}, ${PIPELINE_FILE} or one of ${MODULES.join(', ')}`,
+      {
+        hint: 'Serve a folder that has nothing but the folders of models.',
+      },
+    )
   }
 
   #folderOf(name: string): string {

@@ -2,6 +2,7 @@ import type { RequestMemory } from '../model/model.ts'
 import type { ModelTensor } from '../model/model-tensor.ts'
 import type { ParameterValue } from '../model/run-context.ts'
 import type { TraceContext } from '../tracing/trace-context.ts'
+import type { RequestTrace } from '../tracing/tracing.ts'
 import type { Cancellation } from '../service/cancellation.ts'
 import type { SequenceTurn } from './sequence.ts'
 
@@ -17,6 +18,8 @@ export interface ScheduledRequest {
   readonly timeout: number
   readonly cancellation: Cancellation
   readonly trace: TraceContext | undefined
+  /** The trace itself, of which steps of a pipeline are parts; undefined if nobody looks at it. */
+  readonly span: RequestTrace | undefined
   /** The key of the worker that must run it, if it runs alone; undefined for any worker. */
   readonly affinity: string | undefined
   /** Its turn in a sequence; undefined for a model without sequences. */

@@ -6,6 +6,7 @@ import {
   ModelLoadError,
   ModelNotFoundError,
   ModelUnavailableError,
+  PipelineStepError,
   PermissionDeniedError,
   RequestTooLargeError,
   UnauthenticatedError,
@@ -62,6 +63,7 @@ function describe(error: unknown, model: string | undefined): Failure {
   const fault = faultOf(error)
   if (fault !== undefined)
     return { kind: 'unavailable', message: fault.replace('the model', `the model ${model ?? ''}`.trim()) }
+  if (error instanceof PipelineStepError) return describeStep(error)
   if (error instanceof InvalidRequestError) {
     const { kind } = error.details
     return { kind: kind === 'exists' || kind === 'not-found' ? kind : 'invalid', message: textOf(error) }
@@ -85,6 +87,15 @@ function describe(error: unknown, model: string | undefined): Failure {
   if (error instanceof TenonError && !(error instanceof ArgumentError))
     return { kind: 'failed', message: `${name}: ${withoutPaths(error.sentence, error)}` }
   return { kind: 'failed', message: name }
+}
+
+/** Describes the error of a step, with its number and its pipeline. */
+function describeStep({ cause, details }: PipelineStepError): Failure {
+  const { pipeline, step, model } = details
+  // The deadline is that of the whole pipeline.
+  const isOfAll = cause instanceof KernelDeadlineError && cause.details['kernel'] === pipeline
+  const { kind, message } = describeSafely(cause, String(isOfAll ? pipeline : model))
+  return { kind, message: `step ${String(step)} (${String(model)}) of the pipeline ${String(pipeline)}: ${message}` }
 }
 
 function describeEnd(error: IsolationError, model: string | undefined): Failure {

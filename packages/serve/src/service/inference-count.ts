@@ -1,6 +1,6 @@
 import { QueueFullError } from '@tenon/core'
 import { KernelDeadlineError } from 'tenon/isolate'
-import { InvalidRequestError, ModelUnavailableError, RequestTooLargeError } from '../errors.ts'
+import { InvalidRequestError, ModelUnavailableError, PipelineStepError, RequestTooLargeError } from '../errors.ts'
 import type { RequestRecord } from '../log/request-record.ts'
 import type { Carrier } from '../tracing/trace-context.ts'
 import type { RequestTrace } from '../tracing/tracing.ts'
@@ -60,7 +60,9 @@ export class InferenceCount {
   }
 }
 
-function reasonOf(error: unknown, cancellation: Cancellation): FailureReason {
+/** The reason of a failure for the metrics. */
+export function reasonOf(error: unknown, cancellation: Pick<Cancellation, 'isCancelled'>): FailureReason {
+  if (error instanceof PipelineStepError) return reasonOf(error.cause, cancellation)
   if (cancellation.isCancelled) return 'CANCELED'
   if (error instanceof InvalidRequestError || error instanceof RequestTooLargeError) return 'OTHER'
   if (error instanceof KernelDeadlineError) return error.details['stage'] === 'queued' ? 'REJECTED' : 'BACKEND'

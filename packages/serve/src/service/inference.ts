@@ -16,6 +16,7 @@ import type { RequestTrace } from '../tracing/tracing.ts'
 import type { Cancellation } from './cancellation.ts'
 import { closeWhenFree } from './close-when-free.ts'
 import type { JobOutputs, ScheduledRequest } from '../scheduler/job.ts'
+import type { Scheduler } from '../scheduler/scheduler.ts'
 import { SequenceTurn } from '../scheduler/sequence.ts'
 import type { InferPlan, PlannedInput } from './infer-plan.ts'
 import type { ServedModel } from './served-model.ts'
@@ -40,6 +41,7 @@ export class Inference implements ScheduledRequest {
   readonly timeout: number
   readonly cancellation: Cancellation
   readonly trace: TraceContext | undefined
+  readonly span: RequestTrace | undefined
   readonly affinity: string | undefined
   readonly memory: RequestMemory | undefined
   readonly turn: SequenceTurn | undefined
@@ -50,7 +52,6 @@ export class Inference implements ScheduledRequest {
   readonly #served: ServedModel
   readonly #id: string | undefined
   readonly #chosen: InferPlan['outputs']
-  readonly #trace: RequestTrace | undefined
   readonly #record: RequestRecord
   readonly #opened: readonly Input[]
   readonly #regionPlaces: RegionPlaces
@@ -80,13 +81,13 @@ export class Inference implements ScheduledRequest {
     this.turn = sequence === undefined ? undefined : new SequenceTurn(sequence)
     this.cancellation = cancellation
     this.trace = trace?.context
+    this.span = trace
     this.affinity = affinity
     this.#served = served
     this.#id = id
     this.#chosen = plan.outputs
-    this.#trace = trace
     this.#record = record
-    const memory = served.model.memory?.arena()
+    const memory = served.arena()
     const ofRequest = new RegionPlaces(regions, record.caller)
     this.memory = memory
     this.#regionPlaces = ofRequest
@@ -135,7 +136,8 @@ export class Inference implements ScheduledRequest {
     this.#finishInputs()
     const spent = { computeInfer: 0, computeOutput: 0 }
     let asked: number | undefined
-    for await (const tensors of scheduler.stream(this)) {
+    // Pipelines have no streams.
+    for await (const tensors of (scheduler as Scheduler).stream(this)) {
       const made = performance.now()
       spent.computeInfer += made - (asked ?? this.#begun)
       const outputs = this.#chosen.map((chosen) => ({ chosen, tensor: tensors[chosen.index]!, written: undefined }))
@@ -168,7 +170,7 @@ export class Inference implements ScheduledRequest {
       computeOutput: 1e6 * computeOutput,
     }
     this.#served.statistics.addSuccess(rows, durations)
-    this.#trace?.addParts(durations)
+    this.span?.addParts(durations)
     this.#record.addTimes(durations)
   }
 

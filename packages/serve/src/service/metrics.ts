@@ -33,7 +33,7 @@ export class Metrics {
   readonly #registry = new Registry()
   readonly #failures: Counter<'model' | 'version' | 'reason'>
   readonly #seconds: Histogram<'model' | 'version'>
-  readonly #times = new WeakMap<ServedModel, RequestTimes>()
+  readonly #times = new WeakMap<Pick<ServedModel, 'model'>, RequestTimes>()
   /** Those that the histogram does not have yet. A model that was unloaded leaves its times here, and nothing else. */
   readonly #waiting = new Set<RequestTimes>()
 
@@ -148,7 +148,7 @@ export class Metrics {
   }
 
   /** Counts an answered request. */
-  addSuccess(served: ServedModel, seconds: number): void {
+  addSuccess(served: Pick<ServedModel, 'model'>, seconds: number): void {
     let times = this.#times.get(served)
     if (times === undefined) this.#times.set(served, (times = { labels: labelsOf(served), seconds: [] }))
     if (times.seconds.length === 0) this.#waiting.add(times)
@@ -162,7 +162,7 @@ export class Metrics {
     this.#waiting.delete(times)
   }
 
-  addFailure(served: ServedModel, reason: FailureReason): void {
+  addFailure(served: Pick<ServedModel, 'model'>, reason: FailureReason): void {
     this.#failures.inc({ ...labelsOf(served), reason })
   }
 
@@ -172,4 +172,4 @@ export class Metrics {
   }
 }
 
-const labelsOf = ({ model: { name, version } }: ServedModel) => ({ model: name, version })
+const labelsOf = ({ model: { name, version } }: Pick<ServedModel, 'model'>) => ({ model: name, version })

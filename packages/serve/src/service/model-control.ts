@@ -1,10 +1,11 @@
-import { ArgumentError, UnsupportedError } from '@tenon/core'
-import { ModelLoadError, ModelNotFoundError } from '../errors.ts'
+import { ArgumentError, TenonError, UnsupportedError } from '@tenon/core'
+import { ModelLoadError, ModelNotFoundError, ModelUnavailableError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import type { LoadedModel, ModelOverrides, ModelSource } from '../repository/model-source.ts'
 import { cutOff } from '../protocol/wrong-field.ts'
 import { callLater } from './call-later.ts'
 import { serve, type ModelEntry, type ModelRegistry } from './model-registry.ts'
+import type { ServedModel } from './served-model.ts'
 import { warmUpAll } from './warm-up.ts'
 import { Traffic, type TrafficWeights } from './traffic.ts'
 
@@ -38,6 +39,8 @@ export class ModelControl {
   readonly #changes = new Map<string, Promise<unknown>>()
   /** Functions that take back what waits to be loaded again. */
   readonly #reloads = new Map<string, () => void>()
+  /** The model that each pipeline which is loaded waits for. */
+  readonly #loadedFirst = new Map<string, string>()
   readonly #crashLoops = new Map<string, CrashLoops>()
   #isClosed = false
 
@@ -64,6 +67,22 @@ export class ModelControl {
     return isOnlyReady ? lines.filter(({ state }) => state === 'READY') : lines
   }
 
+  /**
+   * Compares the pipelines that the server has from its start with the models of their steps, which may be loaded later if clients load them.
+   *
+   * @throws {ModelLoadError} for the first one that does not fit.
+   */
+  checkPipelines(): void {
+    for (const served of this.#registry.all()) {
+      try {
+        served.checkSteps()
+      } catch (error) {
+        const isLater = this.isExplicit && error instanceof ModelUnavailableError
+        if (!isLater) throw loadFailure(served.model.name, undefined, error)
+      }
+    }
+  }
+
   /** Warms up the models that the server has from its start. @throws (rejects with) {ModelLoadError} for the first one that fails. */
   async warmUp(): Promise<void> {
     await warmUpAll(this.#registry.all(), this.#byteLimit)
@@ -71,7 +90,7 @@ export class ModelControl {
 
   /** Loads all models of the source. @throws (rejects with) {ModelLoadError} for the first one that cannot be loaded. */
   async loadAll(): Promise<void> {
-    for (const name of this.#source?.names() ?? []) await this.#inTurn(name, () => this.#load(name, {}))
+    for (const name of this.#source?.names() ?? []) await this.#loadOnce(name)
   }
 
   /**
@@ -164,9 +183,11 @@ export class ModelControl {
     let loaded: LoadedModel | undefined
     try {
       loaded = await this.#source!.load(name, overrides)
-      const versions = serve(loaded.models, entry)
+      await this.#loadSteps(name, loaded.models)
+      const versions = serve(loaded.models, entry, this.#registry)
       const traffic = trafficOf(name, [...versions.keys()], loaded, isRepeated ? entry.traffic : undefined)
       await warmUpAll([...versions.values()], this.#byteLimit)
+      checkSteps(name, versions.values())
       const of = loaded
       for (const served of versions.values()) served.onFault = () => this.#reloadLater(name, of, overrides)
       // Not before: a model that crashed and cannot be loaded now is still loaded again later.
@@ -179,6 +200,34 @@ export class ModelControl {
       throw error
     }
     await retire(before)
+  }
+
+  /** Loads a model that is not loaded. */
+  async #loadOnce(name: string): Promise<void> {
+    const isLoaded = (): boolean => this.#registry.entry(name).loaded !== undefined
+    if (!isLoaded()) await this.#inTurn(name, async () => (isLoaded() ? undefined : this.#load(name, {})))
+  }
+
+  /** Loads the models of the steps of pipelines, as far as the source has them. @throws (rejects with) {ModelLoadError} */
+  async #loadSteps(name: string, models: readonly Model[]): Promise<void> {
+    const steps = new Set(models.flatMap(({ graph }) => graph?.steps.map(({ model }) => model) ?? []))
+    if (steps.size === 0) return
+    const available = new Set(this.#source!.names())
+    for (const step of steps) {
+      if (!available.has(step) || this.#registry.entry(step).versions.size > 0) continue
+      // Two pipelines that need each other would wait for each other.
+      for (let next: string | undefined = step; next !== undefined; next = this.#loadedFirst.get(next)) {
+        if (next === name) throw new ModelLoadError(`failed to load '${name}': it must not be a step of itself`)
+      }
+      this.#loadedFirst.set(name, step)
+      try {
+        await this.#loadOnce(step)
+      } catch (error) {
+        throw loadFailure(name, `the model ${step} of a step cannot be loaded`, error)
+      } finally {
+        this.#loadedFirst.delete(name)
+      }
+    }
   }
 
   #cancelReload(name: string): void {
@@ -237,6 +286,25 @@ function checkWithoutSequences(name: string, models: readonly Model[]): void {
   })
 }
 
+/** Compares pipelines with the models of their steps. @throws {ModelLoadError} */
+function checkSteps(name: string, versions: Iterable<ServedModel>): void {
+  try {
+    for (const served of versions) served.checkSteps()
+  } catch (error) {
+    throw loadFailure(name, undefined, error)
+  }
+}
+
+/** @param reason what failed; the error itself without it. */
+function loadFailure(name: string, reason: string | undefined, error: unknown): unknown {
+  if (!(error instanceof TenonError)) return error
+  const { sentence, hint } = error
+  return new ModelLoadError(`failed to load '${name}': ${reason === undefined ? sentence : `${reason}: ${sentence}`}`, {
+    ...(hint === undefined ? {} : { hint }),
+    cause: error,
+  })
+}
+
 /** @throws {ModelLoadError} for a model that the server has had from its start. */
 function checkFromSource(name: string, { versions, loaded }: ModelEntry, change: 'load' | 'unload'): void {
   if (versions.size === 0 || loaded !== undefined) return
@@ -266,9 +334,7 @@ function trafficOf(
     checkWithoutSequences(name, models)
     return new Traffic(name, traffic, versions)
   } catch (error) {
-    if (!(error instanceof ArgumentError)) throw error
-    const hint = error.hint === undefined ? {} : { hint: error.hint }
-    throw new ModelLoadError(`failed to load '${name}': ${error.sentence}`, { ...hint, cause: error })
+    throw loadFailure(name, undefined, error)
   }
 }
 

@@ -1,6 +1,7 @@
 import { ArgumentError } from '@tenon/core'
 import { InvalidRequestError, ModelNotFoundError, ModelUnavailableError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
+import type { PipelineModels } from '../pipeline/pipeline-scheduler.ts'
 import type { LoadedModel } from '../repository/model-source.ts'
 import { ServedModel } from './served-model.ts'
 import { ModelStatistics } from './statistics.ts'
@@ -39,6 +40,8 @@ const newEntry = (): ModelEntry => ({
 /** The models of a server by name and version. */
 export class ModelRegistry {
   readonly #entries = new Map<string, ModelEntry>()
+  /** Counts the requests of steps of pipelines. */
+  observer: PipelineModels['observer']
 
   /** Adds models that stay. @throws {ArgumentError} if two have the same name and version. */
   addAll(models: readonly Model[]): void {
@@ -47,6 +50,7 @@ export class ModelRegistry {
       const versions = serve(
         models.filter((model) => model.name === name),
         entry,
+        this,
       )
       this.#entries.set(name, Object.assign(entry, { state: 'READY', reason: '', versions }))
     }
@@ -111,10 +115,11 @@ export class ModelRegistry {
   }
 }
 
-/** The versions of one model, the lowest first. @throws {ArgumentError} if two models have the same version. */
+/** The versions of one model, the lowest first. @param registry the other models of the server. @throws {ArgumentError} if two models have the same version. */
 export function serve(
   models: readonly Model[],
   { statistics }: Pick<ModelEntry, 'statistics'>,
+  registry?: ModelRegistry,
 ): ReadonlyMap<string, ServedModel> {
   const versions = new Map<string, ServedModel>()
   for (const model of models.toSorted((a, b) => compareVersions(a.version, b.version))) {
@@ -124,7 +129,7 @@ export function serve(
     }
     const counted = statistics.get(version) ?? new ModelStatistics()
     statistics.set(version, counted)
-    versions.set(version, new ServedModel(model, counted))
+    versions.set(version, new ServedModel(model, counted, registry))
   }
   return versions
 }

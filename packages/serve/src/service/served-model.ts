@@ -1,13 +1,17 @@
-import type { Model } from '../model/model.ts'
+import type { Model, RequestMemory } from '../model/model.ts'
+import { PipelineScheduler, type PipelineModels } from '../pipeline/pipeline-scheduler.ts'
+import type { StepModel } from '../pipeline/step-model.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'
 import type { Fault } from './fault-of.ts'
 import { RecentPlans } from './recent-plans.ts'
 import { ModelStatistics } from './statistics.ts'
 
 /** A model of a server, with the requests that it has and what it has done. */
-export class ServedModel {
+export class ServedModel implements StepModel {
   readonly model: Model
-  readonly scheduler: Scheduler
+  readonly scheduler: Scheduler | PipelineScheduler
+  /** The scheduler of a pipeline; undefined for other models. */
+  readonly #pipeline: PipelineScheduler | undefined
   /** Those of all models with this name and version that the server has had, because counters never go back. */
   readonly statistics: ModelStatistics
   /** The plans of requests whose head is JSON. */
@@ -23,15 +27,34 @@ export class ServedModel {
   /** Ends the warm-ups of later workers. */
   endWarmUp: () => void = () => {}
 
-  constructor(model: Model, statistics: ModelStatistics = new ModelStatistics()) {
+  /** @param models those of the server, which the steps of a pipeline need. */
+  constructor(model: Model, statistics: ModelStatistics = new ModelStatistics(), models?: PipelineModels) {
     this.model = model
     this.statistics = statistics
-    this.scheduler = new Scheduler(model, (rows) => this.statistics.addExecution(rows))
+    const { graph } = model
+    this.#pipeline =
+      graph === undefined || models === undefined ? undefined : new PipelineScheduler(model, graph, models, statistics)
+    this.scheduler = this.#pipeline ?? new Scheduler(model, (rows) => this.statistics.addExecution(rows))
   }
 
-  /** Why requests fail until the model is loaded again; undefined if they do not. */
-  get fault(): Fault | undefined {
-    return this.#fault
+  /** Memory for the inputs of a request; undefined for that of the garbage collector. */
+  arena(): RequestMemory | undefined {
+    return this.#pipeline === undefined ? this.model.memory?.arena() : this.#pipeline.arena()
+  }
+
+  /** Compares the steps of a pipeline with their models. @throws {ModelUnavailableError | ArgumentError} */
+  checkSteps(): void {
+    this.#pipeline?.check()
+  }
+
+  /** The models of the steps of a pipeline. @throws {ModelUnavailableError} */
+  stepModels(): StepModel[] {
+    return this.#pipeline?.stepModels() ?? []
+  }
+
+  /** Why requests fail until the model, or one of a step, is loaded again; undefined if they do not. */
+  get fault(): string | undefined {
+    return this.#fault ?? this.#pipeline?.fault
   }
 
   set fault(fault: Fault | undefined) {

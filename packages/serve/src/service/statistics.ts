@@ -28,6 +28,8 @@ export class ModelStatistics {
   #inferences = 0
   /** The number of runs by their rows. */
   readonly #executions = new Map<number, number>()
+  /** The times of the steps of a pipeline. */
+  readonly #steps = new Map<number, Map<Part, Duration>>()
 
   /** @param rows those of the request: the size along the first axis of a model with batches, or 1. */
   addSuccess(rows: number, times: InferenceTimes): void {
@@ -39,6 +41,25 @@ export class ModelStatistics {
     this.#add('computeInput', computeInput)
     this.#add('computeInfer', computeInfer)
     this.#add('computeOutput', computeOutput)
+  }
+
+  /** Counts a step of a pipeline. @param step its number, from 1. The times are in nanoseconds. */
+  addStep(step: number, isSuccess: boolean, queue: number, computeInfer: number): void {
+    let times = this.#steps.get(step)
+    if (times === undefined) this.#steps.set(step, (times = new Map()))
+    const add = (part: Part, ns: number): void => {
+      const before = times.get(part) ?? { count: 0, ns: 0 }
+      times.set(part, { count: before.count + 1, ns: before.ns + ns })
+    }
+    add(isSuccess ? 'success' : 'fail', queue + computeInfer)
+    if (!isSuccess) return
+    add('queue', queue)
+    add('computeInfer', computeInfer)
+  }
+
+  /** The times of a step of a pipeline. */
+  durationOfStep(step: number, part: 'success' | 'fail' | 'queue' | 'computeInfer'): Duration {
+    return this.#steps.get(step)?.get(part) ?? { count: 0, ns: 0 }
   }
 
   /** @param rows those of all requests that run together. */

@@ -36,13 +36,16 @@ async function warmUp(model: Model, byteLimit: number): Promise<() => void> {
   const answerAll = async (affinity: string | undefined): Promise<void> => {
     // A worker has a queue of its own, so that its requests cannot join those of other workers.
     const served = new ServedModel(model)
-    for (const request of warmUps) {
-      try {
+    let request: WarmUp | undefined
+    try {
+      for (request of warmUps) {
         const planned = planWarmUp(model, request, byteLimit)
         for (let i = 0; i < request.count; i++) await answer(served, planned, affinity)
-      } catch (error) {
-        throw failureOf(model, request, error)
       }
+    } catch (error) {
+      throw failureOf(model, request!, error)
+    } finally {
+      served.scheduler.endSequences()
     }
   }
   if (kernel !== undefined) return kernel.warmUp(answerAll)

@@ -21,6 +21,8 @@ export interface RequestTrace {
   readonly context: TraceContext | undefined
   /** Records how long the parts of the request took, in nanoseconds. The last one ends now. */
   addParts(times: InferenceTimes): void
+  /** Begins a step of a pipeline. @param name that of its span. */
+  step(name: string, model: Model): RequestTrace
   /** Ends the request. @param error why it failed. */
   end(error?: unknown): void
 }
@@ -54,38 +56,56 @@ export class Tracing {
     if (!hasSdk) return passedOn(context)
     const parent = context === undefined ? api.ROOT_CONTEXT : api.propagation.extract(api.ROOT_CONTEXT, context)
     const tracer = provider.getTracer(TRACER)
-    const span = tracer.startSpan(
-      `infer ${model.name}`,
-      { kind: api.SpanKind.SERVER, attributes: { 'model.name': model.name, 'model.version': model.version } },
-      parent,
-    )
-    const own = api.trace.setSpan(parent, span)
-    const passed: Record<string, string> = {}
-    api.propagation.inject(own, passed)
-    return {
-      context: readTraceContext(passed) ?? context,
-      addParts: (times) => {
-        const total = PARTS.reduce((sum, [part]) => sum + times[part], 0)
-        let at = Date.now() - total / 1e6
-        for (const [part, name] of PARTS) {
-          const child = tracer.startSpan(name, { startTime: at }, own)
-          at += times[part] / 1e6
-          child.end(at)
-        }
-      },
-      end: (error) => {
-        if (error !== undefined) {
-          span.recordException(error instanceof Error ? error : String(error))
-          span.setStatus({ code: api.SpanStatusCode.ERROR })
-        }
-        span.end()
-      },
-    }
+    return startSpan(api, tracer, parent, { name: `infer ${model.name}`, kind: api.SpanKind.SERVER, model, context })
+  }
+}
+
+interface SpanOptions {
+  readonly name: string
+  readonly kind: OpenTelemetry.SpanKind
+  readonly model: Model
+  /** The context that is passed on if the span has none. */
+  readonly context: TraceContext | undefined
+}
+
+function startSpan(
+  api: Api,
+  tracer: OpenTelemetry.Tracer,
+  parent: OpenTelemetry.Context,
+  { name, kind, model, context }: SpanOptions,
+): RequestTrace {
+  const attributes = { 'model.name': model.name, 'model.version': model.version }
+  const span = tracer.startSpan(name, { kind, attributes }, parent)
+  const own = api.trace.setSpan(parent, span)
+  const passed: Record<string, string> = {}
+  api.propagation.inject(own, passed)
+  return {
+    context: readTraceContext(passed) ?? context,
+    step: (label, of) => startSpan(api, tracer, own, { name: label, kind: api.SpanKind.INTERNAL, model: of, context }),
+    addParts: (times) => {
+      const total = PARTS.reduce((sum, [part]) => sum + times[part], 0)
+      let at = Date.now() - total / 1e6
+      for (const [part, label] of PARTS) {
+        const child = tracer.startSpan(label, { startTime: at }, own)
+        at += times[part] / 1e6
+        child.end(at)
+      }
+    },
+    end: (error) => {
+      if (error !== undefined) {
+        span.recordException(error instanceof Error ? error : String(error))
+        span.setStatus({ code: api.SpanStatusCode.ERROR })
+      }
+      span.end()
+    },
   }
 }
 
 /** The trace of a request that this server does not record. */
-const passedOn = (context: TraceContext | undefined): RequestTrace | undefined =>
-  context === undefined ? undefined : { context, addParts: ignore, end: ignore }
+function passedOn(context: TraceContext | undefined): RequestTrace | undefined {
+  if (context === undefined) return undefined
+  const trace: RequestTrace = { context, step: () => trace, addParts: ignore, end: ignore }
+  return trace
+}
 
 function ignore(): void {}

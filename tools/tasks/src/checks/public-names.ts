@@ -6,7 +6,7 @@ import type { Check } from './check.ts'
 import { listSourceFiles, type SourceFile } from './source-files.ts'
 
 /** The most names that the public entries of all packages may export together. */
-const LIMIT = 875
+const LIMIT = 877
 
 /** An entry point, and the number of names that it exports itself. */
 export interface EntryNames {
