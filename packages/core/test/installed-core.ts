@@ -35,9 +35,11 @@ export function installCore(below: string, { withPlatform = true, withKoffi = fa
   const core = join(scope, 'core')
   cpSync(join(root, 'dist'), join(core, 'dist'), { recursive: true, filter: (path) => extname(path) !== '.map' })
   cpSync(join(root, 'package.json'), join(core, 'package.json'))
-  for (const name of ['@tenon/binary', ...(withKoffi ? ['koffi'] : [])]) {
-    symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name), 'junction')
-  }
+  // Deno looks for packages where one is.
+  writeFileSync(join(project, 'package.json'), '{}')
+  for (const part of ['dist', 'package.json'])
+    cpSync(join(root, '../binary', part), join(scope, 'binary', part), { recursive: true })
+  if (withKoffi) symlinkSync(join(root, 'node_modules/koffi'), join(project, 'node_modules/koffi'), 'junction')
   const name = `@tenon/core-${hostPlatformName()}`
   const libraries = join(project, 'node_modules', name, 'lib')
   if (withPlatform) {

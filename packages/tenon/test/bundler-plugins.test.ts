@@ -130,6 +130,8 @@ describe.each(bundlers)('%s', (_, bundle, extension) => {
     mkdirSync(join(user, 'node_modules/@tenon'), { recursive: true })
     symlinkSync(join(root, 'packages/core'), join(user, 'node_modules/@tenon/core'))
     cpSync(at('dist'), join(user, 'dist'), { recursive: true })
+    // Deno looks for packages where one is.
+    writeFileSync(join(user, 'package.json'), '{}')
     renameSync(at('native'), at('moved'))
     try {
       for (const name of ['main', 'tools/main']) {

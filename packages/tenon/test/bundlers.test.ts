@@ -36,6 +36,8 @@ beforeAll(() => {
   mkdirSync(join(directory, 'node_modules/@tenon'), { recursive: true })
   symlinkSync(join(root, 'packages/tenon'), join(directory, 'node_modules/tenon'))
   symlinkSync(join(root, 'packages/core'), join(directory, 'node_modules/@tenon/core'))
+  // Deno looks for packages where one is.
+  writeFileSync(join(directory, 'package.json'), '{}')
   writeFileSync(join(directory, 'program.mjs'), program)
   writeFileSync(join(directory, 'strings.mjs'), strings)
 })

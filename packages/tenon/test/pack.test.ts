@@ -132,6 +132,8 @@ describe('the packages of a project', () => {
     install(user)
     for (const { name, directory: folder } of packed.packages)
       cpSync(folder, join(user, 'node_modules', name), { recursive: true })
+    // Deno looks for packages where one is.
+    writeFileSync(join(user, 'package.json'), '{}')
     const source = `
       import { tensor } from 'tenon'
       import { add_one, add_two } from '@me/adders'

@@ -1,6 +1,6 @@
 import { coreLibrary } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,6 +20,8 @@ function install(name: string, modules: string): string {
 
 test('a scope of another copy of core is refused, and the error names both copies', { timeout: 90_000 }, async () => {
   const modules = join(directory, 'node_modules')
+  // Deno looks for packages where one is.
+  writeFileSync(join(directory, 'package.json'), '{}')
   for (const name of ['core', 'binary', 'tstring']) install(name, modules)
   install('core', join(install('scope', modules), 'node_modules'))
   const script = `

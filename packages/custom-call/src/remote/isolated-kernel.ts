@@ -40,8 +40,6 @@ export interface IsolatedKernel<Result = Tensor> {
    * @param warmUp makes asynchronous calls with the affinity that it gets, which selects the worker.
    * @returns a function that ends the warm-ups of later workers.
    * @throws (rejects with) what `warmUp` throws. No worker is warmed up any more then.
-   * @example
-   * const end = await softmax.warmUp((affinity) => softmax.async(x, {}, { affinity }))
    */
   warmUp(warmUp: (affinity: string) => Promise<unknown>): Promise<() => void>
   readonly name: string
