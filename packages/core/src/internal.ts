@@ -67,7 +67,7 @@ export {
   newArrayBuffer,
   retireBuffer,
 } from './memory/array-buffer.ts'
-export { callsInProgress, enterCall, innermostCall, leaveCall, usersOf } from './memory/call-stack.ts'
+export { callsInProgress, enterCall, innermostCall, leaveCall, nativeHolds, usersOf } from './memory/call-stack.ts'
 export { checkAddress, foreignBlock } from './memory/foreign-memory.ts'
 export {
   addressIn,

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { NativeLibrary, Segment, tensor, type Tensor } from '@tenon/core'
+import { NativeLibrary, ScopeClosedError, ScopeHeldError, Segment, tensor, type Tensor } from '@tenon/core'
 import { functionAt } from '@tenon/core/internal'
 import { fromDLPack, OpaquePointer, type PackedFuncError, toDLPack } from '../src/index.ts'
 import { compileLibrary } from './compile.ts'
+import { LentMemory } from './lent-memory.ts'
 import { isOwnLibrary, live, thrownBy } from './support.ts'
 
 const SOURCE = `
@@ -123,6 +124,18 @@ if (process.platform !== 'win32')
       expect(live().foreign).toBeGreaterThan(before.foreign)
       ;(back.segment.lifetime as unknown as Disposable)[Symbol.dispose]()
       expect(live().foreign).toBeLessThanOrEqual(before.foreign)
+    })
+
+    it.each([1, 3])('keeps memory open until all %d are deleted, without another call', (times) => {
+      const lifetime = new LentMemory()
+      const x = lifetime.tensor()
+      const pointers = Array.from({ length: times }, () => Number(toDLPack(x).address))
+      for (const pointer of pointers) {
+        expect(() => lifetime.close()).toThrow(ScopeHeldError)
+        remove(pointer)
+      }
+      lifetime.close()
+      expect(() => x.toArray()).toThrow(ScopeClosedError)
     })
 
     it('of any minor version of 1 is accepted', () => {

@@ -1,22 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { ReadOnlyError, Segment, tensor, type Tensor } from '@tenon/core'
-import { addressOf, Block, ManagedLifetime, READ_ONLY, usersOf } from '@tenon/core/internal'
+import { ReadOnlyError, tensor, type Tensor } from '@tenon/core'
+import { type ManagedLifetime, READ_ONLY, usersOf } from '@tenon/core/internal'
 import { fromDLPack, getGlobal, packedFunc, readOnly, t, tensorView, toDLPack, type Argument } from '../src/index.ts'
+import { LentMemory } from './lent-memory.ts'
 import { kernel } from './support.ts'
 
-class Lent extends ManagedLifetime {
-  protected override get label(): string {
-    return 'the memory of a test'
-  }
-  protected override release(): void {}
-}
-
 /** A lifetime with a read-only tensor of 1 and 2. */
-function sealed(): { readonly lifetime: Lent; readonly x: Tensor } {
-  const lifetime = new Lent()
-  const buffer = new Float32Array([1, 2]).buffer
-  const block = new Block(lifetime.gate, new DataView(buffer), Buffer.from(buffer), addressOf(buffer))
-  return { lifetime, x: tensor('float32', [2], new Segment(block, 0, 8, READ_ONLY)) }
+function sealed(): { readonly lifetime: LentMemory; readonly x: Tensor } {
+  const lifetime = new LentMemory()
+  return { lifetime, x: lifetime.tensor(READ_ONLY) }
 }
 
 const addOne = kernel('add_one')
@@ -44,7 +36,7 @@ describe('a read-only tensor', () => {
       await expect((async () => pass(x))()).rejects.toThrow('a tensor must be writable, got read-only memory')
       await expect((async () => pass(x))()).rejects.toThrow(/Hint: Pass readOnly\(x\)/)
     }
-    expect(usersOf(lifetime.gate)).toEqual(usersOf(new Lent().gate))
+    expect(usersOf(lifetime.gate)).toEqual(usersOf(new LentMemory().gate))
     lifetime.close()
   })
 

@@ -1,21 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { gcAllocator, ScopeClosedError, Segment, tensor, Tensor, type DType } from '@tenon/core'
-import { addressOf, Block, ManagedLifetime, usersOf } from '@tenon/core/internal'
+import { gcAllocator, ScopeClosedError, tensor, Tensor, type DType } from '@tenon/core'
+import { usersOf } from '@tenon/core/internal'
 import type { NativeArray, PackedFuncError } from '../src/index.ts'
 import { fromDLPack, getGlobal, packedFunc, t, tensorView, toDLPack } from '../src/index.ts'
+import { LentMemory } from './lent-memory.ts'
 import { collect, collectAll, isOwnLibrary, kernel, live, thrownBy } from './support.ts'
 
 const addOne = kernel('add_one')
 const echo = kernel('echo')
 const call = kernel('call')
 const makeRange = kernel('make_range')
-
-class Lent extends ManagedLifetime {
-  protected override get label(): string {
-    return 'the memory of a test'
-  }
-  protected override release(): void {}
-}
 
 describe('a tensor of JavaScript', () => {
   it('is read and written without a copy', () => {
@@ -98,10 +92,8 @@ describe('a tensor of JavaScript', () => {
   })
 
   it('can be closed once native code has released it', async () => {
-    const lifetime = new Lent()
-    const buffer = new ArrayBuffer(64)
-    const block = new Block(lifetime.gate, new DataView(buffer), Buffer.from(buffer), addressOf(buffer))
-    const x = tensor('float32', [2], new Segment(block, 0, 64, 0))
+    const lifetime = new LentMemory()
+    const x = lifetime.tensor()
     addOne(x, x)
     await addOne.async(x, x)
     const array = echo([x]) as NativeArray
@@ -115,10 +107,8 @@ describe('a tensor of JavaScript', () => {
   })
 
   it('throws ScopeClosedError from the moment that closing of its memory begins', async () => {
-    const lifetime = new Lent()
-    const buffer = new ArrayBuffer(64)
-    const block = new Block(lifetime.gate, new DataView(buffer), Buffer.from(buffer), addressOf(buffer))
-    const [x, unused] = [0, 1].map(() => tensor('float32', [2], new Segment(block, 0, 64, 0))) as [Tensor, Tensor]
+    const lifetime = new LentMemory()
+    const [x, unused] = [lifetime.tensor(), lifetime.tensor()]
     addOne(x, x)
     const refused: unknown[] = []
     const values: unknown[] = []
@@ -133,17 +123,15 @@ describe('a tensor of JavaScript', () => {
       pending.push(addOne.async(x, x))
     })
     lifetime.close()
-    expect(values).toEqual([1, 1])
+    expect(values).toEqual([2, 3])
     expect(refused).toHaveLength(7)
     for (const error of refused) expect(error).toBeInstanceOf(ScopeClosedError)
     await expect(pending[0]).rejects.toThrow('being closed')
   })
 
   it('is held when native code keeps it although closing has begun during the call', () => {
-    const lifetime = new Lent()
-    const buffer = new ArrayBuffer(64)
-    const block = new Block(lifetime.gate, new DataView(buffer), Buffer.from(buffer), addressOf(buffer))
-    const x = tensor('float32', [2], new Segment(block, 0, 64, 0))
+    const lifetime = new LentMemory()
+    const x = lifetime.tensor()
     const closing = Object.defineProperty([0], 0, {
       get: () => {
         lifetime.gate.open = false
@@ -246,7 +234,7 @@ describe('a tensor that a kernel makes', () => {
 it('a Proxy of a tensor cannot make a call enter one lifetime and leave another', () => {
   const sum = kernel('sum')
   const x = tensor('float32', [1])
-  const other = new Lent()
+  const other = new LentMemory()
   let reads = 0
   const handler: ProxyHandler<Tensor> = {
     get: (target, key) => (key === 'gate' && reads++ % 2 === 1 ? other.gate : Reflect.get(target, key, target)),

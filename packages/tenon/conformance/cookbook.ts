@@ -4,10 +4,12 @@
  * contain it; `pairs` selects the tables.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { check, report, type Outcome } from '@tenon/config/conformance'
 import { toJavaScript, withChecks } from '@tenon/config/example-code'
+import { installDuckdb } from '../../arrow/conformance/install-duckdb.ts'
 import {
   cookbook,
   isRecipe,
@@ -17,7 +19,7 @@ import {
   runInDirectory,
   writePageFiles,
 } from '../test/reader.ts'
-import { checkPairs } from './pairs.ts'
+import { checkPairs, type Libraries } from './pairs.ts'
 
 const folder = join(root, cookbook)
 execFileSync('pnpm', ['install', '--frozen-lockfile'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
@@ -74,9 +76,47 @@ async function succeed(directory: string, program: string, args: readonly string
   if (code !== 0) throw new Error(`${args.at(-1)} ended with ${code}\n${stdout}${stderr}`)
 }
 
+/** The libraries whose promises are checked. Their programs have these names behind `pair-`. */
+const libraries: Libraries = {
+  onnxruntime: 'onnxruntime',
+  tfjs: 'TensorFlow.js',
+  arrow: 'apache-arrow',
+  duckdb: 'DuckDB',
+  polars: 'nodejs-polars',
+  ndarray: 'ndarray',
+  sharp: 'sharp',
+  pngjs: 'pngjs',
+  'image-data': 'ImageData',
+  webassembly: 'WebAssembly',
+  shared: 'SharedArrayBuffer',
+}
+
+/** Installs DuckDB in the folder of a reader, and compiles the function with which it tells addresses. */
+async function prepareDuckdb(directory: string): Promise<void> {
+  const [programs, adbc] = ['programs', '../../arrow/conformance/programs/adbc.ts'].map((name) =>
+    fileURLToPath(new URL(name, import.meta.url)),
+  )
+  copyFileSync(adbc!, join(directory, 'adbc.ts'))
+  writeFileSync(
+    join(directory, 'duckdb.ts'),
+    pageBlocks.find(({ attributes }) => attributes['file'] === 'duckdb.ts')!.code,
+  )
+  installDuckdb(directory)
+  const duckdb = join(directory, 'node_modules/@duckdb/node-bindings-linux-x64')
+  const source = join(programs!, 'duckdb-address.c')
+  const linked = [source, '-L', duckdb, '-lduckdb', `-Wl,-rpath,${duckdb}`]
+  await succeed(directory, 'gcc', ['-shared', '-fPIC', '-o', 'libduckdb-address.so', ...linked])
+}
+
 const word = process.argv[2] ?? ''
 const pages = new Set(pageBlocks.map(({ page }) => page).filter(isRecipe))
 const outcomes: Outcome[] = []
 for (const page of pages) if (page.includes(word)) outcomes.push(await check(page, () => runPage(page)))
-if ('pairs'.includes(word)) outcomes.push(...(await withLibraries(checkPairs)))
+if ('pairs'.includes(word)) {
+  const checked = withLibraries(async (directory) => {
+    await prepareDuckdb(directory)
+    return checkPairs(directory, libraries)
+  })
+  outcomes.push(...(await checked))
+}
 report(outcomes)

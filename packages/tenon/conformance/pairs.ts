@@ -1,25 +1,12 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { copyFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { check, type Outcome } from '@tenon/config/conformance'
-import { installDuckdb } from '../../arrow/conformance/install-duckdb.ts'
-import { cookbook, pageBlocks, root } from '../test/reader.ts'
+import { cookbook, root } from '../test/reader.ts'
 
-/** The programs of the libraries, in the order of the tables. */
-const libraries = {
-  onnxruntime: 'onnxruntime',
-  tfjs: 'TensorFlow.js',
-  arrow: 'apache-arrow',
-  duckdb: 'DuckDB',
-  polars: 'nodejs-polars',
-  ndarray: 'ndarray',
-  sharp: 'sharp',
-  pngjs: 'pngjs',
-  'image-data': 'ImageData',
-  webassembly: 'WebAssembly',
-  shared: 'SharedArrayBuffer',
-}
+/** The names of libraries, by those of their programs. */
+export type Libraries = Readonly<Record<string, string>>
 
 /** A line that a program prints for a check. */
 interface Printed {
@@ -29,6 +16,7 @@ interface Printed {
   readonly promised?: string
   readonly closed?: string
   readonly left?: string
+  readonly other?: string
   readonly problem?: string
 }
 
@@ -36,25 +24,15 @@ const directions = { toTenon: 'to Tenon', fromTenon: 'from Tenon' }
 const layouts = ['contiguous', 'transposed', 'sliced', 'reversed', 'no elements', '0-d']
 
 const programs = fileURLToPath(new URL('programs', import.meta.url))
-const adbc = fileURLToPath(new URL('../../arrow/conformance/programs/adbc.ts', import.meta.url))
 const page = join(root, cookbook, 'README.md')
 
-/** Copies the programs to the folder of a reader, and compiles the function of DuckDB there. */
-function preparePrograms(directory: string): void {
-  for (const name of readdirSync(programs)) copyFileSync(join(programs, name), join(directory, name))
-  copyFileSync(adbc, join(directory, 'adbc.ts'))
-  const functions = pageBlocks.find(({ attributes }) => attributes['file'] === 'duckdb.ts')!
-  writeFileSync(join(directory, 'duckdb.ts'), functions.code)
-  installDuckdb(directory)
-  const duckdb = join(directory, 'node_modules/@duckdb/node-bindings-linux-x64')
-  const linked = ['-L', duckdb, '-lduckdb', `-Wl,-rpath,${duckdb}`]
-  const compiled = ['-shared', '-fPIC', '-o', 'libduckdb-address.so', 'duckdb-address.c', ...linked]
-  execFileSync(process.env['CC'] ?? 'cc', compiled, { cwd: directory })
-}
-
 /** Runs a program, and returns what it printed. @throws {Error} if it ends in another way than by itself */
-async function run(directory: string, args: readonly string[]): Promise<Printed[]> {
-  const child = spawn(process.execPath, ['--expose-gc', '--no-warnings', ...args], { cwd: directory, timeout: 300_000 })
+async function run(directory: string, env: NodeJS.ProcessEnv, args: readonly string[]): Promise<Printed[]> {
+  const child = spawn(process.execPath, ['--expose-gc', '--no-warnings', ...args], {
+    cwd: directory,
+    env,
+    timeout: 300_000,
+  })
   const [stdout, stderr, end] = await Promise.all([
     child.stdout.setEncoding('utf8').toArray(),
     child.stderr.setEncoding('utf8').toArray(),
@@ -69,8 +47,8 @@ async function run(directory: string, args: readonly string[]): Promise<Printed[
 
 /** Adds what a program printed to the outcomes. */
 async function checkAll(library: string, printed: readonly Printed[], outcomes: Outcome[]): Promise<void> {
-  for (const { way, layout, closed, problem } of printed) {
-    const name = closed ?? `${directions[way!]}, ${layout}`
+  for (const { way, layout, closed, other, problem } of printed) {
+    const name = closed ?? other ?? `${directions[way!]}, ${layout}`
     outcomes.push(
       await check(`${library}: ${name}`, () => {
         if (problem !== undefined) throw new Error(problem)
@@ -80,12 +58,16 @@ async function checkAll(library: string, printed: readonly Printed[], outcomes: 
 }
 
 /**
- * Checks what Tenon and each library of the cookbook promise each other, and that the tables of the cookbook say so.
+ * Checks what Tenon and each library promise each other, and that the tables of the cookbook say so.
  *
- * @param directory the folder of a reader with the libraries.
+ * @param directory the folder of a reader with the libraries. @param env the environment of the programs.
  */
-export async function checkPairs(directory: string): Promise<Outcome[]> {
-  preparePrograms(directory)
+export async function checkPairs(
+  directory: string,
+  libraries: Libraries,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<Outcome[]> {
+  for (const name of readdirSync(programs)) copyFileSync(join(programs, name), join(directory, name))
   const outcomes: Outcome[] = []
   const rows: string[] = []
   for (const [name, library] of Object.entries(libraries)) {
@@ -93,16 +75,16 @@ export async function checkPairs(directory: string): Promise<Outcome[]> {
     const ended: Printed[] = []
     outcomes.push(
       await check(`${library}: the programs run to their end`, async () => {
-        const [first, ...cells] = await run(directory, [program])
+        const [first, ...cells] = await run(directory, env, [program])
         ended.push(...cells)
-        for (let i = 0; i < first!.lifetimes!; i++) ended.push(...(await run(directory, [program, String(i)])))
+        for (let i = 0; i < first!.lifetimes!; i++) ended.push(...(await run(directory, env, [program, String(i)])))
       }),
     )
     await checkAll(library, ended, outcomes)
     rows.push(...rowsOf(library, ended))
     for (const { closed, left } of ended) if (closed !== undefined) rows.push(`| ${library} | ${closed} | ${left} |`)
   }
-  outcomes.push(await check('the tables of the cookbook', () => compareTables(rows)))
+  outcomes.push(await check('the tables of the cookbook', () => compareTables(rows, libraries)))
   return outcomes
 }
 
@@ -114,7 +96,7 @@ const rowsOf = (library: string, printed: readonly Printed[]): string[] =>
   })
 
 /** @throws {Error} with the rows that the page lacks, and those that it should not have */
-function compareTables(rows: readonly string[]): void {
+function compareTables(rows: readonly string[], libraries: Libraries): void {
   const squeezed = (row: string): string => row.replaceAll(/ +/g, ' ').trim()
   const names = Object.values(libraries)
   const isRow = (line: string): boolean => names.some((name) => line.startsWith(`| ${name} |`))

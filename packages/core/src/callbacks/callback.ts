@@ -108,7 +108,7 @@ const holds = shared('native holds', () => new Map<number, () => void>())
  */
 export function makeHold(released: () => void): number {
   setTakeReleased(takeReleasedCallbacks)
-  nativeHolds.take = takeReleasedCallbacks
+  nativeHolds.takers.add(takeReleasedCallbacks)
   const address = create(unused, coreFunctions().tn_hold_create)
   holds.set(last.id, released)
   nativeHolds.count++

@@ -32,10 +32,15 @@ export const callsInProgress: { depth: number; readonly lists: (readonly Gated[]
 }
 
 /**
- * The holds of native code on this thread. Those that it has released count as users of their gates until `take` has taken them, which the
- * event loop does, and whoever is about to refuse a close.
+ * The holds of native code on this thread. Those that it has released count as users of their gates until one of the `takers` has taken them:
+ * each kind of hold has a function that does so.
  */
-export const nativeHolds: { count: number; take: () => void } = { count: 0, take: () => {} }
+export const nativeHolds: { count: number; readonly takers: Set<() => void> } = { count: 0, takers: new Set() }
+
+/** Takes what native code has released, before a close is refused because of it. */
+export function takeReleasedHolds(): void {
+  if (nativeHolds.count !== 0) for (const take of nativeHolds.takers) take()
+}
 
 /** A function, for the reason that `makeSteps()` of the calls has. */
 function makeCallStack(): CallStack {
@@ -52,7 +57,7 @@ function makeCallStack(): CallStack {
     },
     innermostCall: () => (calls.depth === 0 ? undefined : lists[calls.depth - 1]),
     usersOf: (gate) => {
-      if (nativeHolds.count !== 0 && gate.holds !== 0) nativeHolds.take()
+      if (gate.holds !== 0) takeReleasedHolds()
       const withList = lists
         .slice(0, calls.depth)
         .filter((list) => list!.some((operand) => operand.gate === gate)).length

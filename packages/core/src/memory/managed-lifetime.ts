@@ -4,7 +4,7 @@ import { markCopy } from '../errors/other-copy.ts'
 import { ScopeClosedError, ScopeHeldError } from '../errors/kinds.ts'
 import { detachBuffer } from './array-buffer.ts'
 import type { Block } from './block.ts'
-import { callsInProgress, nativeHolds, usersOf } from './call-stack.ts'
+import { callsInProgress, takeReleasedHolds, usersOf } from './call-stack.ts'
 import { Gate, Hold, type Lifetime } from './lifetime.ts'
 
 /** The gates whose close actions run now, the innermost last. */
@@ -128,7 +128,7 @@ export abstract class ManagedLifetime implements Lifetime {
 }
 
 function isUsed(gate: Gate): boolean {
-  if (nativeHolds.count !== 0 && gate.holds !== 0) nativeHolds.take()
+  if (gate.holds !== 0) takeReleasedHolds()
   return gate.holds !== 0 || gate.calls !== 0 || (callsInProgress.depth > 0 && usersOf(gate).calls > 0)
 }
 

@@ -3,7 +3,7 @@ import type { Stack } from './stack.ts'
 
 /**
  * Values of JavaScript that native code holds by id, as the actions for the moment when native code releases each. Releases come
- * from any thread and are queued until this thread drains the queue.
+ * from any thread and are queued until this thread drains the queue, which calls do, and lifetimes that are closed.
  */
 export const foreignValues: Map<number, () => void> = new Map()
 

@@ -6,6 +6,7 @@ import {
   highWord,
   LAYOUTS,
   lowWord,
+  nativeHolds,
   READ_ONLY,
   wrongType,
 } from '@tenon/core/internal'
@@ -14,7 +15,7 @@ import { makeError, PackedFuncError } from '../errors/error-kinds.ts'
 import { addForeign, drainReleased, foreignValues } from '../native/foreign.ts'
 import { own, releaseOwned } from '../native/owned.ts'
 import { TENSORS } from '../native/perform.ts'
-import type { Action, Stack } from '../native/stack.ts'
+import { openStack, type Action, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { release } from '../objects/native-object.ts'
 import { ReadOnlyTensor } from '../values/wrappers.ts'
@@ -193,14 +194,19 @@ function keep(tensor: Tensor, id: number, address: number): void {
   tensorOfObject.set(address, new WeakRef(tensor))
   foreignValues.set(id, () => {
     gate.exit()
+    nativeHolds.count--
     keptTensors.delete(tensor)
     tensorOfObject.delete(address)
   })
+  nativeHolds.takers.add(takeReleased)
   keptTensors.add(tensor)
   // The last step, because the others can be repeated. The caller may have entered before closing began, which waits for it and then for
   // native code.
   gate.reenter()
+  nativeHolds.count++
 }
+
+const takeReleased = (): void => drainReleased(openStack())
 
 /** References to kept tensors, which keep memory alive that the garbage collector owns. */
 const keptTensors = new Set<Tensor>()

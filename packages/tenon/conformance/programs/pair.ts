@@ -4,7 +4,7 @@
  * end it. It prints a line of JSON for each check.
  */
 import assert from 'node:assert/strict'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { ArgumentError, from, ScopeHeldError, type Tensor, tensor } from 'tenon'
 import { NativeScope } from 'tenon/scope'
 
@@ -37,6 +37,8 @@ interface Given {
 interface Taken {
   read(): Awaitable<unknown>
   readonly memory?: ArrayBufferView | bigint
+  /** Makes the library release a tensor that holds the scope of the memory. */
+  release?(): void
 }
 
 /** One side closes its memory while the other uses it. */
@@ -56,6 +58,8 @@ export interface Pair {
   /** Tenon has no tensors with negative strides, so none of them is reversed. */
   readonly fromTenon: Readonly<Record<OwnLayout, Cell>>
   readonly lifetimes: readonly Lifetime[]
+  /** What else is promised, by its name. */
+  readonly others?: Readonly<Record<string, () => Awaitable<void>>>
 }
 
 /** The elements of tensors of two axes. */
@@ -173,26 +177,26 @@ type Take = (x: Tensor) => Awaitable<Taken>
 const taking = (promised: Promised, check: (x: Tensor, values: unknown, changed: unknown) => Promise<void>): Cell => ({
   promised,
   async check(layout, values) {
-    using scope = openScope()
+    const scope = openScope()
     const x = own(layout as OwnLayout, current, scope)
     if (values !== undefined) assert.deepEqual(x.toNested(), values)
-    await check(
-      x,
-      values,
-      mapNested(values, (value) => (value === 255 ? 255 : value + 10)),
-    )
+    const changed = mapNested(values, (value) => (value === 255 ? 255 : value + 10))
+    await check(x, values, changed)
+    await closeReleased(scope)
   },
 })
 
 /** The library uses the elements where Tenon has them, and sees what Tenon writes. */
 export const lent = (take: Take): Cell =>
   taking('in place', async (x, values, changed) => {
-    const { read, memory } = await take(x)
+    const { read, memory, release } = await take(x)
     assert.deepEqual(await read(), values)
-    if (x.type.elementCount === 0) return
-    assert.equal(addressOf(memory!), x.segment.address)
-    x.set(changed as never)
-    assert.deepEqual(await read(), changed)
+    if (x.type.elementCount > 0) {
+      assert.equal(addressOf(memory!), x.segment.address)
+      x.set(changed as never)
+      assert.deepEqual(await read(), changed)
+    }
+    release?.()
   })
 
 /** The library has no strides. Tenon refuses a view of the elements, and makes a row-major copy if it is asked to. */
@@ -271,6 +275,19 @@ let current: Pair
 
 const openScope = (): NativeScope => (current.open ?? NativeScope.ofConfined)()
 
+/** Closes a scope as soon as the event loop has heard that the library has released its memory. @throws {ScopeHeldError} if it has not */
+export async function closeReleased(scope: NativeScope): Promise<void> {
+  for (let turn = 0; ; turn++) {
+    try {
+      scope.close()
+      return
+    } catch (error) {
+      if (!(error instanceof ScopeHeldError) || turn === 1000) throw error
+      await setTimeout(10)
+    }
+  }
+}
+
 /** Prints the result of a check. */
 async function print(facts: object, check: () => Awaitable<void>): Promise<void> {
   let problem: string | undefined
@@ -293,4 +310,5 @@ export async function checkPair(pair: Pair): Promise<void> {
   for (const way of ['toTenon', 'fromTenon'] as const)
     for (const [layout, cell] of Object.entries(pair[way]) as [Layout, Cell][])
       await print({ way, layout, promised: cell.promised }, () => cell.check(layout, pair.values[layout]))
+  for (const [other, check] of Object.entries(pair.others ?? {})) await print({ other }, check)
 }
