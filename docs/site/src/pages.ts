@@ -59,6 +59,8 @@ export const sections: readonly Section[] = [
     pages: [
       guide('serving', 'Serving kernels'),
       guide('serving-streams', 'Streams and sequences'),
+      guide('serving-pipelines', 'Pipelines of models'),
+      guide('serving-versions', 'Versions, canaries and warm-up'),
       guide('serving-operation', 'Operating a server'),
       guide('serving-security', 'Security of serving'),
       guide('benchmarks', 'Benchmarks'),
