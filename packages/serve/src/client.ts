@@ -12,13 +12,8 @@ export {
   UnsupportedError,
 } from '@tenon/core/errors'
 export { type InferOptions } from './client/call-options.ts'
-export {
-  type Client,
-  type ClientOptions,
-  createClient,
-  type ModelMetadata,
-  type ServerMetadata,
-} from './client/client.ts'
+export { type Client, createClient, type ModelMetadata, type ServerMetadata } from './client/client.ts'
+export { type ClientOptions } from './client/client-options.ts'
 export { type ClientInputs, type ClientOutputs, type ClientStrings, type ClientTensor } from './client/client-tensor.ts'
 export {
   InvalidRequestError,

@@ -14,7 +14,6 @@ import {
   regex,
   strictObject,
   string,
-  type InferOutput,
 } from 'valibot'
 import { readJsonFile } from '../files/json-file.ts'
 
@@ -82,14 +81,44 @@ const accessFile = strictObject({
   permissions: array(rule),
 })
 
-/** The contents of an access file. */
-export type AccessFile = InferOutput<typeof accessFile>
-
 /** The permissions of some callers. `*` in a list means all. */
-export type AccessRule = AccessFile['permissions'][number]
+export interface AccessRule {
+  /** `*`, `token:name`, `jwt:subject` and `certificate:name`, or all of a kind: `token:*`. */
+  readonly callers: readonly string[]
+  /** The models that they may use. */
+  readonly infer?: readonly string[]
+  /** The models that they may load and unload. */
+  readonly load?: readonly string[]
+  /** The other parts of the server that they may use. */
+  readonly admin?: readonly ('*' | 'metrics' | 'shared-memory')[]
+}
 
-/** The tokens of other servers, whose issuer the file names. */
-export type JwtOptions = NonNullable<AccessFile['jwt']>
+/** The issuer of JSON Web Tokens. */
+export interface JwtOptions {
+  readonly issuer: string
+  readonly audience: string
+  readonly algorithms: readonly string[]
+  /** The path or the URL of a JSON Web Key Set. */
+  readonly keys: string
+  /** In seconds. */
+  readonly clockTolerance?: number
+}
+
+/** A static token. */
+export interface TokenEntry {
+  readonly name: string
+  /** 64 hexadecimal digits. */
+  readonly sha256: string
+  /** A time in the format of ISO 8601. */
+  readonly expires?: string
+}
+
+/** The contents of an access file. */
+export interface AccessFile {
+  readonly tokens?: readonly TokenEntry[]
+  readonly jwt?: JwtOptions
+  readonly permissions: readonly AccessRule[]
+}
 
 const HINTS: Readonly<Record<string, string>> = {
   'jwt.keys': 'Write the path of a file or the URL of a JSON Web Key Set.',
@@ -98,4 +127,4 @@ const HINTS: Readonly<Record<string, string>> = {
 
 /** Reads an access file. @throws {ArgumentError} with the field that is missing, unknown or wrong. */
 export const readAccessFile = (contents: string, path: string): AccessFile =>
-  readJsonFile(accessFile, contents, path, ArgumentError, HINTS)
+  readJsonFile(accessFile, contents, path, ArgumentError, HINTS) as AccessFile

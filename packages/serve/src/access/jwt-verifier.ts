@@ -44,7 +44,7 @@ export async function openJwtVerifier(
         const { payload } = await jose.jwtVerify(token, getKey, {
           issuer,
           audience,
-          algorithms,
+          algorithms: [...algorithms],
           clockTolerance,
           requiredClaims: ['sub', 'exp'],
         })

@@ -4,14 +4,15 @@ import type { Model } from '../model/model.ts'
 import { describeValue } from '../protocol/wrong-field.ts'
 import { callLater } from '../service/call-later.ts'
 import type { CallOptions, InferOptions } from './call-options.ts'
+import { readClientOptions, type CheckedClientOptions, type ClientOptions } from './client-options.ts'
 import type { ClientInputs, ClientOutputs } from './client-tensor.ts'
 import { encodeRequest } from './encode-request.ts'
-import { fetchExchanger, type Exchanger, type Reply } from './exchange.ts'
-import { nodeExchanger } from './node-exchanger.ts'
+import type { Exchanger, Reply } from './exchange.ts'
 import { parseAnswer, readAnswer, readJson } from './read-answer.ts'
 import { readInput, type ReadInput, type TensorMetadata } from './read-input.ts'
-import { checkDeadline, lateError, readUrl, retriesOf } from './read-options.ts'
+import { checkDeadline, lateError, retriesOf } from './read-options.ts'
 import { exchangeShared, SharedInputs, type Registrar } from './shared-inputs.ts'
+import { settledBefore } from './settled-before.ts'
 import { streamAnswers } from './stream-answers.ts'
 import { send, type ClientRequest } from './transport.ts'
 
@@ -20,19 +21,6 @@ export type Models = Readonly<Record<string, Model>>
 
 /** The signature of a model, as a literal type; `string` for a model of unknown type. */
 export type SignatureOf<One> = One extends Model<infer Signature> ? Signature : string
-
-/** The options of {@link createClient}. */
-export interface ClientOptions {
-  /** The longest time for one request with all its attempts, in milliseconds. Default: 30,000. */
-  readonly deadline?: number
-  /** How often a request is sent again if the server cannot be reached, or answers 502 or 503. Default: 2. */
-  readonly retries?: number
-  /**
-   * Passes inputs from 256 KiB on in shared memory whose names start with this text, to a server of the same machine that allows it
-   * (`allowClientSharedMemory`, `--allow-client-shm`). Linux and Node.js only. Default: inputs are sent.
-   */
-  readonly sharedMemory?: string
-}
 
 /** The description of a server. */
 export interface ServerMetadata {
@@ -123,18 +111,7 @@ export function createClient<Served extends Models = Models>(
   url: string | URL,
   options: ClientOptions = {},
 ): Client<Served> {
-  const { deadline = 30_000, retries = 2, sharedMemory, ...others } = options
-  const [unknown] = Object.keys(others)
-  if (unknown !== undefined) {
-    throw new ArgumentError(`options must not have the option ${JSON.stringify(unknown)}, which does not exist`, {
-      hint: 'The options are deadline, retries, sharedMemory.',
-    })
-  }
-  checkDeadline(deadline)
-  if (!Number.isSafeInteger(retries) || retries < 0) {
-    throw new ArgumentError(`retries must be a whole number from 0, got ${describeValue(retries)}`)
-  }
-  return new HttpClient(readUrl(url), { deadline, retries, sharedMemory }) as unknown as Client<Served>
+  return new HttpClient(readClientOptions(url, options)) as unknown as Client<Served>
 }
 
 type Untyped = Readonly<Record<string, unknown>>
@@ -142,6 +119,7 @@ type Untyped = Readonly<Record<string, unknown>>
 class HttpClient {
   readonly #url: string
   readonly #exchanger: Exchanger
+  readonly #authorization: (() => Promise<string>) | undefined
   readonly #shared: SharedInputs | undefined
   readonly #deadline: number
   readonly #retries: number
@@ -152,17 +130,11 @@ class HttpClient {
   readonly #calls = new Set<Promise<unknown>>()
   #isOpen = true
 
-  constructor(
-    url: string,
-    {
-      deadline,
-      retries,
-      sharedMemory,
-    }: Required<Omit<ClientOptions, 'sharedMemory'>> & { readonly sharedMemory: unknown },
-  ) {
+  constructor({ url, deadline, retries, sharedMemory, authorization, exchanger }: CheckedClientOptions) {
     this.#url = url
     if (sharedMemory !== undefined) this.#shared = SharedInputs.open(url, sharedMemory, this.#registrar())
-    this.#exchanger = nodeExchanger(url) ?? fetchExchanger
+    this.#exchanger = exchanger
+    this.#authorization = authorization
     this.#deadline = deadline
     this.#retries = retries
   }
@@ -334,7 +306,11 @@ class HttpClient {
   }
 
   #send(request: Omit<ClientRequest, 'retries'> & { readonly retries?: number }): Promise<Reply> {
-    return send(this.#exchanger, this.#url, { retries: this.#retries, ...request })
+    const all = { retries: this.#retries, ...request }
+    if (this.#authorization === undefined) return send(this.#exchanger, this.#url, all)
+    return settledBefore(request.signal, this.#authorization()).then((authorization) =>
+      send(this.#exchanger, this.#url, { ...all, headers: { ...all.headers, authorization } }),
+    )
   }
 
   /** @throws {ScopeClosedError} */
@@ -363,16 +339,6 @@ class HttpClient {
     call.then(forget, forget)
     return call
   }
-}
-
-/** Waits for something that others wait for too, until a signal ends this wait alone. */
-function settledBefore<Result>(signal: AbortSignal, promise: Promise<Result>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error)
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
 }
 
 const utf8 = (text: string): readonly Uint8Array[] => [new TextEncoder().encode(text)]

@@ -1,21 +1,44 @@
 import type * as nodeHttp from 'node:http'
 import type { Agent, IncomingMessage } from 'node:http'
 import type * as nodeHttps from 'node:https'
-import { joined, NO_BYTES, type Attempt, type Exchanger, type Reply } from './exchange.ts'
+import { ArgumentError, UnsupportedError } from '@tenon/core/errors'
+import { fetchExchanger, joined, NO_BYTES, type Attempt, type Exchanger, type Reply } from './exchange.ts'
 
 type Http = typeof nodeHttp | typeof nodeHttps
 
+/** The texts of PEM files. */
+export interface Certificates {
+  readonly ca: unknown
+  readonly cert: unknown
+  readonly key: unknown
+}
+
 /**
- * Sends requests with `node:http`, which takes a third of the time of `fetch` and keeps its own connections.
+ * Opens the way to a server: `node:http`, which takes a third of the time of `fetch` and keeps its own connections, or `fetch` where there is no
+ * Node.js, such as in browsers.
  *
- * @returns undefined where there is no Node.js, such as in browsers.
+ * @throws {ArgumentError} if a certificate is not the text of a PEM file. @throws {UnsupportedError} if there are some without Node.js.
  */
-export function nodeExchanger(url: string): Exchanger | undefined {
+export function openExchanger(url: string, certificates: Certificates): Exchanger {
+  const given = Object.entries(certificates).filter(([, value]) => value !== undefined)
+  for (const [name, value] of given) {
+    if (typeof value === 'string' && value.includes('-----BEGIN ')) continue
+    throw new ArgumentError(`${name} must be the text of a PEM file`, {
+      hint: 'Read the file with readFileSync(path, "utf8").',
+    })
+  }
+  const isHttps = url.startsWith('https:')
+  if (given.length > 0 && !isHttps) throw new ArgumentError('ca, cert and key must be with an https: URL')
   // Bundlers for browsers cannot resolve an import of these modules.
   const builtin = (globalThis as { readonly process?: Partial<NodeJS.Process> }).process?.getBuiltinModule
-  const http = builtin?.(url.startsWith('https:') ? 'node:https' : 'node:http') as Http | undefined
-  if (http === undefined) return undefined
-  const agent = new http.Agent({ keepAlive: true })
+  const http = builtin?.(isHttps ? 'node:https' : 'node:http') as Http | undefined
+  if (http === undefined) {
+    if (given.length === 0) return fetchExchanger
+    throw new UnsupportedError('certificates of a client need Node.js', {
+      hint: 'Add them to the settings of the browser.',
+    })
+  }
+  const agent = new http.Agent({ keepAlive: true, ...Object.fromEntries(given) })
   return {
     exchange: (target, attempt) => exchange(http, agent, target, attempt),
     close: () => agent.destroy(),

@@ -11,6 +11,9 @@ export function checkDeadline(deadline: unknown): void {
 /** The URL of a server without a slash at its end. @throws {ArgumentError} */
 export function readUrl(url: string | URL): string {
   const parsed = URL.parse(String(url))
+  if (parsed !== null && (parsed.username !== '' || parsed.password !== '')) {
+    throw new ArgumentError('url must not have a name or a password', { hint: 'Use the option token.' })
+  }
   if (parsed !== null && ['http:', 'https:'].includes(parsed.protocol)) {
     const path = parsed.pathname.replace(/\/+$/, '')
     if (!path.endsWith('/v2')) return `${parsed.origin}${path}`

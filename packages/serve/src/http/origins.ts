@@ -6,7 +6,7 @@ import { HttpError } from './failure-status.ts'
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /** The headers that a page may send, besides those that are always allowed. */
-const ALLOWED_HEADERS = 'content-type, inference-header-content-length, traceparent, tracestate'
+const ALLOWED_HEADERS = 'authorization, content-type, inference-header-content-length, traceparent, tracestate'
 
 /** The seconds for which a browser need not ask again. */
 const MAX_AGE = 600

@@ -20,6 +20,47 @@ const args = {
   },
   'grpc-port': { type: 'string', valueHint: 'port', description: 'the port of gRPC; 8001 without it' },
   'no-grpc': { type: 'boolean', description: 'do not answer gRPC' },
+  'tls-cert': {
+    type: 'string',
+    valueHint: 'file',
+    description: 'encrypt HTTP and gRPC with the certificate in this file, which is read again when it changes',
+  },
+  'tls-key': { type: 'string', valueHint: 'file', description: 'the private key of the certificate' },
+  'tls-client-ca': {
+    type: 'string',
+    valueHint: 'file',
+    description: 'ask clients for a certificate of one of the authorities in this file',
+  },
+  access: {
+    type: 'string',
+    valueHint: 'file',
+    description: 'answer only the callers in this file, with the permissions that it gives them',
+  },
+  'allow-plain-tokens': {
+    type: 'boolean',
+    description: 'take tokens of other machines without TLS, behind a proxy that encrypts',
+  },
+  'monitoring-port': {
+    type: 'string',
+    valueHint: 'port',
+    description: 'answer /metrics and health on a port of its own, without TLS and tokens',
+  },
+  'monitoring-host': {
+    type: 'string',
+    valueHint: 'address',
+    description: 'the address of the monitoring; that of --host without it',
+  },
+  'log-sample': {
+    type: 'string',
+    valueHint: 'number',
+    description: 'the part of the requests without a failure that are logged, such as 0.01; 1 without it',
+  },
+  'log-stacks': { type: 'boolean', description: 'log the stacks of errors of the server and of models' },
+  'log-format': {
+    type: 'enum',
+    options: ['json', 'text'],
+    description: 'the form of the log; text on a terminal and json elsewhere without it',
+  },
   'model-name': {
     type: 'string',
     valueHint: 'name',
@@ -116,11 +157,41 @@ function serverOptions(flags: Values<typeof args>): ServerOptions {
       allowedOrigins: flags['allow-origin'],
     },
     grpc: flags['no-grpc'] ? false : { host, port: parsePort('--grpc-port', flags['grpc-port'] ?? '8001') },
+    ...securityOptions(flags),
+    ...monitoringOptions(host, flags),
+    log: logOptions(flags),
     ...(prefix === undefined ? {} : { allowClientSharedMemory: prefix }),
     ...(requestBytes === undefined ? {} : { maxRequestBytes: parseSize('--max-request-bytes', requestBytes) }),
     ...(requestTimeout === undefined ? {} : { requestTimeout: parseDuration('--request-timeout', requestTimeout, 1) }),
     ...(inFlightBytes === undefined ? {} : { maxInFlightBytes: parseSize('--max-in-flight-bytes', inFlightBytes) }),
   }
+}
+
+function securityOptions(flags: Values<typeof args>): Pick<ServerOptions, 'access' | 'allowPlainTokens' | 'tls'> {
+  const { 'tls-cert': cert, 'tls-key': key, 'tls-client-ca': clientCa, access } = flags
+  if ((cert === undefined) !== (key === undefined))
+    throw new UsageError('--tls-cert and --tls-key must be there together')
+  if (clientCa !== undefined && cert === undefined) throw new UsageError('--tls-client-ca must be with --tls-cert')
+  const tls = cert === undefined || key === undefined ? undefined : { cert, key }
+  return {
+    ...(tls === undefined ? {} : { tls: clientCa === undefined ? tls : { ...tls, clientCa } }),
+    ...(access === undefined ? {} : { access }),
+    allowPlainTokens: flags['allow-plain-tokens'] === true,
+  }
+}
+
+function monitoringOptions(host: string, flags: Values<typeof args>): Pick<ServerOptions, 'monitoring'> {
+  const { 'monitoring-port': port, 'monitoring-host': own } = flags
+  if (port !== undefined) return { monitoring: { host: own ?? host, port: parsePort('--monitoring-port', port) } }
+  if (own !== undefined) throw new UsageError('--monitoring-host must be with --monitoring-port')
+  return {}
+}
+
+function logOptions(flags: Values<typeof args>): ServerOptions['log'] {
+  const { 'log-sample': text = '1', 'log-format': format } = flags
+  const sample = /^(0|1|0?\.\d+|1\.0+)$/.test(text) ? Number(text) : Number.NaN
+  if (Number.isNaN(sample)) throw new UsageError(`--log-sample must be a number from 0 to 1, got ${text || 'nothing'}`)
+  return { sample, stacks: flags['log-stacks'] === true, ...(format === undefined ? {} : { format }) }
 }
 
 function drainOptions(flags: Values<typeof args>): RunOptions {

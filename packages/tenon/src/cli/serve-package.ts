@@ -25,6 +25,11 @@ export interface ServerOptions {
   readonly allowClientSharedMemory?: string
   readonly maxRequestBytes?: number
   readonly maxInFlightBytes?: number
+  readonly tls?: { readonly cert: string; readonly key: string; readonly clientCa?: string }
+  readonly access?: string
+  readonly allowPlainTokens: boolean
+  readonly monitoring?: ListenOptions
+  readonly log: { readonly sample: number; readonly stacks: boolean; readonly format?: 'json' | 'text' }
 }
 
 /** The times of the end of a server, in milliseconds. */
