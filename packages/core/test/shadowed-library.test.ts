@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 
 import { NativeLibrary } from '../src/index.ts'
+import { runtime } from '../src/native/runtime.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-shadowed-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -46,7 +47,7 @@ if (
     const script = `import { NativeLibrary } from '@tenon/core'
       console.log(NativeLibrary.open('libgz.so').function('print', { result: 'int32', parameters: [] })())`
     expect(
-      execFileSync(process.execPath, ['--input-type=module', '-e', script], { env: environment, encoding: 'utf8' }),
+      execFileSync(process.execPath, runtime.moduleArguments([], script), { env: environment, encoding: 'utf8' }),
     ).toBe('7\n')
     expect(answer(path, 'print')).toBe(7)
   })
@@ -58,10 +59,10 @@ if (
     )
     const allocator = build('allocator', 'int unused;')
     const script = `import { NativeLibrary } from '@tenon/core'
-      console.log(NativeLibrary.open(process.argv[1]).function('call', { result: 'int32', parameters: [] })())`
+      console.log(NativeLibrary.open(${JSON.stringify(own)}).function('call', { result: 'int32', parameters: [] })())`
     const environment = { ...process.env, LD_PRELOAD: allocator }
     expect(
-      execFileSync(process.execPath, ['--input-type=module', '-e', script, own], {
+      execFileSync(process.execPath, runtime.moduleArguments([], script), {
         env: environment,
         encoding: 'utf8',
       }),

@@ -1,5 +1,6 @@
 import { packageFlags } from '@tenon/config/package-flags'
 import { ArgumentError, ArgumentRangeError, LoadError, NativeError, ReadOnlyError, ScopeClosedError } from '@tenon/core'
+import { runtime } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
 import { spawnSync } from 'node:child_process'
 import {
@@ -236,7 +237,7 @@ if (process.platform !== 'win32')
             }
         `
         const mounted = mkdtempSync(join(directory, 'mounted-'))
-        const flags = [...packageFlags, '--no-warnings', '--input-type=module', '--eval', script]
+        const flags = runtime.moduleArguments([...packageFlags, '--no-warnings'], script)
         const { stdout, stderr } = spawnSync('unshare', ['-rm', process.execPath, ...flags], {
           cwd: packageDirectory,
           env: { ...process.env, DIRECTORY: mounted },

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { asScript } from '@tenon/config/as-script'
 import { packageFlags } from '@tenon/config/package-flags'
+import { runtime } from '@tenon/core/internal'
 import { runScript, type ScriptResult } from '@tenon/core/testing'
 import { kernelLibrary } from '@tenon/kernels'
 import { afterAll, expect, test } from 'vitest'
@@ -151,8 +152,7 @@ test('TENON_TRACE gives a child process a file of its own', async () => {
     kernel(x)
     if (process.env.IS_CHILD !== '1') {
       const { execFileSync } = await import('node:child_process')
-      const source = ${JSON.stringify(program('kernel(x)'))}
-      execFileSync(process.execPath, [...process.execArgv.slice(0, -2), '--input-type=module', '--eval', source], {
+      execFileSync(process.execPath, ${JSON.stringify(runtime.moduleArguments(packageFlags, program('kernel(x)')))}, {
         env: { ...process.env, IS_CHILD: '1' },
         stdio: 'inherit',
       })

@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { coreLibrary } from '@tenon/core/internal'
+import { coreLibrary, runtime } from '@tenon/core/internal'
 import { Library, tensor, type Tensor } from 'tenon'
 import { Problems } from './problems.ts'
 import { children } from './process-facts.ts'
@@ -199,7 +199,7 @@ async function programs(problems: Problems, folder: string, path: string): Promi
     import { Library, tensor } from 'tenon'
     try { await Library.isolate(${JSON.stringify(path)}); console.log('opened') } catch (error) { console.log(error.name, error.message.split('\\n')[0]) }`
   const attempt = (): string =>
-    execFileSync(process.execPath, [...packageFlags, '--no-warnings', '--input-type=module', '--eval', program], {
+    execFileSync(process.execPath, runtime.moduleArguments([...packageFlags, '--no-warnings'], program), {
       env: { ...process.env, TENON_CORE_LIBRARY: join(copies, 'libtenon.so') },
       cwd: join(import.meta.dirname, '../..'),
       encoding: 'utf8',
