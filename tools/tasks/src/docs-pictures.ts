@@ -1,10 +1,10 @@
-/** The command `pnpm docs:pictures`, which draws the pictures of README.md, for light and for dark pages. */
+/** The command `pnpm docs:pictures`, which draws the pictures of README.md and of the guides, for light and for dark pages. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 import { runMain } from '@tenon/build'
 
-import { drawPictures } from './lib/pictures.ts'
+import { drawPictures } from './pictures/pictures.ts'
 import { root } from './lib/root.ts'
 
 await runMain(async () => {

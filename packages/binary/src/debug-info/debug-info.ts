@@ -23,6 +23,7 @@ export interface SourceFrame {
   readonly inlined: boolean
 }
 
+/** Options of {@link DebugInfo.open}: the file that is expected, and the places of its debug files. */
 export interface DebugInfoOptions {
   /** The build ID that the file must have, in hexadecimal digits. */
   readonly buildId?: string | undefined

@@ -147,11 +147,11 @@ export class Tensor<out D extends DType = DType> {
    * float16 and bfloat16 as Uint16Array, 8-bit floats and bools as Uint8Array, complex numbers as pairs. The array is
    * empty after the lifetime is closed, so keep the tensor and take a view when you need one.
    *
-   * @param array `Float16Array`, for a view of a float16 tensor with numbers, where the runtime has this class.
    * @throws {ArgumentError} if the tensor has strides, is packed, or is not on the CPU.
    * @throws {ScopeClosedError} if the memory is closed.
    */
   view(): ArrayOf<D>
+  /** Returns a view of a float16 tensor with numbers. @param array `Float16Array`, where the runtime has it. @throws as without it */
   view<Values extends Float16Values>(array: Float16ArrayClass<Values>): Values
   view(array?: unknown): ArrayBufferView {
     this.#checkOnCpu()

@@ -3,7 +3,7 @@
 /** The theme of a page for which a picture is drawn. `reader` is the one that the reader's system has. */
 export type Theme = 'light' | 'dark' | 'reader'
 
-/** The width of all pictures, which GitHub shows without scaling them. */
+/** The width of plots, which GitHub shows without scaling them. */
 export const WIDTH = 760
 
 const LIGHT = '--back: #ffffff; --text: #24292f; --faint: #57606a; --grid: #d8dee4'
@@ -20,6 +20,8 @@ export const COLOURS: readonly string[] = ['#888888', '#2f7fd0', '#d9822b', '#9a
 
 /** The content of a picture. */
 export interface Card {
+  /** {@link WIDTH} if it is undefined. Diagrams are narrower, so that their letters are readable on a phone. */
+  readonly width?: number
   readonly height: number
   readonly title: string
   /** A text for readers who do not see the picture. */
@@ -30,17 +32,17 @@ export interface Card {
 }
 
 /** Draws a card with a background of its own, so that it can be read on every page. */
-export function card({ height, title, description, theme = 'reader', parts }: Card): string {
+export function card({ width = WIDTH, height, title, description, theme = 'reader', parts }: Card): string {
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" font-family="system-ui, sans-serif" font-size="13">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" font-family="system-ui, sans-serif" font-size="13">`,
     '<style>',
     ...THEMES[theme],
     'text { fill: var(--text) } .faint { fill: var(--faint) } .back { fill: var(--back) } .grid { stroke: var(--grid) } .spread { stroke: var(--text) }',
     '</style>',
     `<title>${escape(title)}</title>`,
     ...(description === undefined ? [] : [`<desc>${escape(description)}</desc>`]),
-    `<rect class="back" width="${WIDTH}" height="${height}" rx="8"/>`,
-    text(WIDTH / 2, 26, title, 'text-anchor="middle" font-weight="600" font-size="15"'),
+    `<rect class="back" width="${width}" height="${height}" rx="8"/>`,
+    text(width / 2, 26, title, 'text-anchor="middle" font-weight="600" font-size="15"'),
     ...parts,
     '</svg>',
     '',
