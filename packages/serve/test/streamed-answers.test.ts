@@ -72,6 +72,9 @@ describe('generate_stream', () => {
         'data: {"id":"a","model_name":"count","model_version":"1","i":1}\n\n',
     )
     expect(eventsOf((await ask(served, 'count', { n: 0 })).body)).toEqual([])
+    const text = (await served.send('GET', '/metrics')).body.toString()
+    expect(text).toContain('nv_inference_first_response_histogram_ms_count{model="count",version="1"} 1')
+    expect(text).toContain('nv_inference_request_success{model="count",version="1"} 2')
     const versioned = await served.send('POST', '/v2/models/count/versions/1/generate_stream', '{"n":1}')
     expect(eventsOf(versioned.body)).toEqual([{ model_name: 'count', model_version: '1', i: 0 }])
   })
@@ -176,6 +179,8 @@ describe('generate_stream', () => {
         { error: expect.stringContaining('generate expects model to produce exactly 1 response') as string },
       ])
     }
+    const text = (await served.send('GET', '/metrics')).body.toString()
+    expect(text).toContain('nv_inference_request_failure{model="count",version="1",reason="OTHER"} 2')
     // A model that answers once has one event.
     const { body } = await ask(served, 'double', { x: [1, 2, 3, 4] })
     expect(eventsOf(body)).toEqual([{ model_name: 'double', model_version: '1', y: [2, 4, 6, 8] }])

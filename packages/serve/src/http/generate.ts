@@ -5,7 +5,6 @@ import { parseJson } from '../protocol/parse-json.ts'
 import { elementsForJson } from '../protocol/tensor-json.ts'
 import { planInference } from '../service/infer-plan.ts'
 import type { ServerState } from '../service/server-state.ts'
-import { streamInference } from '../service/stream-inference.ts'
 import type { Answer } from './answer.ts'
 import { answerStream } from './answer-stream.ts'
 import type { Exchange } from './exchange.ts'
@@ -19,16 +18,24 @@ import type { StreamAnswer } from './send-stream.ts'
  */
 export async function generate(state: ServerState, exchange: Exchange): Promise<Answer> {
   const { inference, count } = await receiveInference(state, exchange, planGenerateRequest)
-  const texts: string[] = []
-  for await (const text of streamInference(inference, count, encode)) {
-    texts.push(text)
-    if (texts.length > 1) break
+  try {
+    const texts: string[] = []
+    for await (const text of inference.stream(encode)) {
+      texts.push(text)
+      if (texts.length > 1) break
+    }
+    if (texts.length !== 1) throw new InvalidRequestError(NOT_ONE)
+    count.succeed()
+    return { status: 200, text: texts[0]! }
+  } catch (error) {
+    count.fail(error)
+    throw error
   }
-  if (texts.length === 1) return { status: 200, text: texts[0]! }
-  throw new InvalidRequestError(
-    'generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses',
-  )
 }
+
+/** The text of Triton. */
+const NOT_ONE =
+  'generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses'
 
 /** Answers a request of Triton's generate extension with an event for each answer. */
 export async function generateStream(state: ServerState, exchange: Exchange): Promise<StreamAnswer> {

@@ -1,15 +1,21 @@
 import type { Socket } from 'node:net'
 
-const actions = new WeakMap<Socket, Set<() => void>>()
+type Event = 'close' | 'end'
 
-/** Calls a function when a connection ends. All functions of a connection share one listener. @returns what takes that back. */
-export function onDisconnect(socket: Socket, action: () => void): () => void {
-  let all = actions.get(socket)
+const actions: Readonly<Record<Event, WeakMap<Socket, Set<() => void>>>> = { close: new WeakMap(), end: new WeakMap() }
+
+/**
+ * Calls a function when a connection ends, or when its client ends its side (`end`). All functions of a connection share one listener.
+ *
+ * @returns what takes that back.
+ */
+export function onDisconnect(socket: Socket, action: () => void, event: Event = 'close'): () => void {
+  let all = actions[event].get(socket)
   if (all === undefined) {
     const added = new Set<() => void>()
     all = added
-    actions.set(socket, added)
-    socket.once('close', () => added.forEach((one) => one()))
+    actions[event].set(socket, added)
+    socket.once(event, () => added.forEach((one) => one()))
   }
   all.add(action)
   return () => void all.delete(action)

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { longestSend } from '../service/longest-send.ts'
 import type { Answer } from './answer.ts'
 import type { Exchange } from './exchange.ts'
+import { onDisconnect } from './on-disconnect.ts'
 
 /** A part of a body. */
 export type Part = Uint8Array | string
@@ -33,7 +34,7 @@ export async function sendStream(
   const leave = (): void => void response.destroy()
   // Nothing else would show that a client is gone while the model makes its next answer.
   if (socket.readableEnded) leave()
-  socket.once('end', leave)
+  const stay = onDisconnect(socket, leave, 'end')
   record.status = 200
   try {
     // Proxies must not wait for the end of the body.
@@ -48,7 +49,7 @@ export async function sendStream(
     if (cancellation.isCancelled) return
     response.end(Buffer.concat([bytesOf(encodeFailure(fail(error))), bytesOf(end)]))
   } finally {
-    socket.off('end', leave)
+    stay()
     if (response.destroyed) record.leave()
   }
   if (response.writableLength > 0) response.setTimeout(timeout, leave)

@@ -43,6 +43,11 @@ export class InferenceCount {
     this.trace = tracing.start(served.model, carrier)
   }
 
+  /** Counts the first answer of a stream. */
+  begin(): void {
+    this.#metrics.addFirst(this.#served, performance.now() - this.#start)
+  }
+
   succeed(): void {
     this.#metrics.addSuccess(this.#served, (performance.now() - this.#start) / 1000)
     this.#served.fault = undefined

@@ -33,6 +33,7 @@ export class Metrics {
   readonly #registry = new Registry()
   readonly #failures: Counter<'model' | 'version' | 'reason'>
   readonly #seconds: Histogram<'model' | 'version'>
+  readonly #first: Histogram<'model' | 'version'>
   readonly #times = new WeakMap<Pick<ServedModel, 'model'>, RequestTimes>()
   /** Those that the histogram does not have yet. A model that was unloaded leaves its times here, and nothing else. */
   readonly #waiting = new Set<RequestTimes>()
@@ -135,6 +136,13 @@ export class Metrics {
       labelNames: [...labelNames, 'reason'],
       registers,
     })
+    this.#first = new Histogram({
+      name: 'nv_inference_first_response_histogram_ms',
+      help: 'Time to the first answer of a stream in milliseconds',
+      labelNames,
+      buckets: [1, 5, 25, 100, 500, 2000, 5000],
+      registers,
+    })
     this.#seconds = new Histogram({
       name: 'tenon_request_seconds',
       help: 'Time of requests in seconds',
@@ -160,6 +168,11 @@ export class Metrics {
     const histogram = this.#seconds.labels(times.labels)
     for (const seconds of times.seconds.splice(0)) histogram.observe(seconds)
     this.#waiting.delete(times)
+  }
+
+  /** Counts a stream that has begun. */
+  addFirst(served: Pick<ServedModel, 'model'>, milliseconds: number): void {
+    this.#first.labels(labelsOf(served)).observe(milliseconds)
   }
 
   addFailure(served: Pick<ServedModel, 'model'>, reason: FailureReason): void {

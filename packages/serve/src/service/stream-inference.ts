@@ -11,8 +11,14 @@ export async function* streamInference<Encoded>(
   encode: (response: InferResponse) => Encoded,
 ): AsyncGenerator<Encoded, void, undefined> {
   let isCounted = false
+  let hasBegun = false
+  const encodeCounted = (response: InferResponse): Encoded => {
+    if (!hasBegun && response.model.stream !== undefined) count.begin()
+    hasBegun = true
+    return encode(response)
+  }
   try {
-    yield* inference.stream(encode)
+    yield* inference.stream(encodeCounted)
     isCounted = true
     count.succeed()
   } catch (error) {

@@ -47,6 +47,7 @@ async function warmUp(model: Model, byteLimit: number): Promise<() => void> {
     } finally {
       served.scheduler.endSequences()
     }
+    served.scheduler.endSequences()
   }
   if (kernel !== undefined) return kernel.warmUp(answerAll)
   await answerAll(undefined)
