@@ -14,14 +14,18 @@ export function newArrayBuffer(byteSize: number, byteAlignment: number): ArrayBu
   const room = (byteSize === 0 ? 1 : byteSize) + alignmentGap(byteAlignment)
   try {
     return new ArrayBuffer(room)
-  } catch (cause) {
-    throw new AllocationError(`${byteSize} bytes aligned to ${byteAlignment} could not be allocated`, {
-      hint: 'Allocate less, or free memory that is no longer needed.',
-      details: { byteSize, byteAlignment },
-      cause,
-    })
+  } catch (error) {
+    throw allocationError(byteSize, byteAlignment, error)
   }
 }
+
+/** The error of memory that the system or the engine refuses. @param cause the error of the engine */
+export const allocationError = (byteSize: number, byteAlignment: number, cause?: unknown): AllocationError =>
+  new AllocationError(`${byteSize} bytes aligned to ${byteAlignment} could not be allocated`, {
+    hint: 'Allocate less, or free memory that is no longer needed.',
+    details: { byteSize, byteAlignment },
+    cause,
+  })
 
 type Getter<Of, Result> = (this: Of) => Result
 

@@ -1,7 +1,7 @@
-import { AllocationError } from '../errors/kinds.ts'
 import { coreLibrary } from '../native/core-library.ts'
 import type { NodeModule } from '../native/driver/node-module.ts'
 import { addressOf } from '../native/native-memory.ts'
+import { allocationError } from './array-buffer.ts'
 import type { PartSource } from './block.ts'
 
 /** The functions of `tenon.node` for memory of several threads. */
@@ -9,7 +9,7 @@ type RangeModule = Required<Pick<NodeModule, 'openRange' | 'rangeBuffer' | 'clos
 
 let known: RangeModule | null | undefined
 
-/** The functions, or null where they do not work: Node.js before 22.20, Windows, Bun, Deno, Electron, and koffi's driver. */
+/** The functions, or null where they do not work: Node.js before 22.20, Windows, Deno, Electron, and koffi's driver. */
 function rangeModule(): RangeModule | null {
   return known === undefined ? (known = findModule()) : known
 }
@@ -58,14 +58,11 @@ export class ThreadRange implements PartSource {
     const module = rangeModule()
     if (module === null) return undefined
     const handle = module.openRange(byteSize, byteAlignment, 0)
-    if (handle === 0 || handle === undefined) {
-      throw new AllocationError(`${byteSize} bytes aligned to ${byteAlignment} could not be allocated`, {
-        hint: 'Allocate less, or free memory that is no longer needed.',
-        details: { byteSize, byteAlignment },
-      })
-    }
+    if (handle === 0 || handle === undefined) throw allocationError(byteSize, byteAlignment)
     try {
       return new ThreadRange(module.rangeBuffer(handle, 0, byteSize), handle)
+    } catch (error) {
+      throw allocationError(byteSize, byteAlignment, error)
     } finally {
       // The buffer keeps the memory, and with it the handle.
       module.closeRange(handle)

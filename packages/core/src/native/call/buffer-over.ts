@@ -16,14 +16,16 @@ export function bufferOver(address: number, byteSize: number, owner?: number | A
     return coreLibrary().driver.bufferOver(address, byteSize, owner)
   } catch (cause) {
     const { message } = cause as Error
-    const options = { hint: HINT, details: { byteSize }, cause }
     const sentence = `no buffer over native memory can be made: ${message}`
-    throw isForbidden(message) ? new UnsupportedError(sentence, options) : new NativeError(sentence, options)
+    const details = { byteSize }
+    if (isForbidden(message)) throw new UnsupportedError(sentence, { hint: FORBIDDEN, details, cause })
+    throw new NativeError(sentence, { hint: REFUSED, details, cause })
   }
 }
 
-const HINT =
+const FORBIDDEN =
   'In Electron, copy into memory of scopes, or do native work in a process of plain Node.js, to which the program sends messages.'
+const REFUSED = 'Use less memory at once, because the buffers of the runtime have a largest size: 4 GiB in Bun.'
 
 /** Whether `tenon.node` or koffi say that the runtime has no such buffers at all. */
 const isForbidden = (message: string): boolean => message.includes('external buffers')
