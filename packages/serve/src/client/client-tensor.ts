@@ -1,4 +1,4 @@
-import type { ArrayOf, Canonical, DType, DTypeName, InputOf, Nested, Tensor } from '@tenon/core'
+import type { ArrayOf, Canonical, DType, DTypeName, InputOf, Nested, TensorLike } from '@tenon/core'
 import type { StringTensor } from 'tenon/tstring'
 import type { OperandTypes, ResultTypes } from '../model/signature-types.ts'
 
@@ -24,10 +24,11 @@ export interface ClientStrings {
 }
 
 /**
- * An input of a request: a tensor, nested arrays, one TypedArray for a single axis, or elements in row-major order with a shape.
+ * An input of a request: a tensor, also of another library, nested arrays, one TypedArray for a single axis, or elements in row-major order
+ * with a shape.
  */
 export type ClientInput<D extends DType = DType> =
-  | Tensor<D>
+  | TensorLike<D>
   | ArrayOf<D>
   | readonly Nested<InputOf<D>>[]
   | { readonly shape: readonly number[]; readonly data: ArrayOf<D> | readonly InputOf<D>[] }

@@ -4,6 +4,7 @@ import { describeElements, elementCountOf, elementReader, flatElements, isSize }
 import { writeStrings } from '../protocol/string-bytes.ts'
 import { describeValue } from '../protocol/wrong-field.ts'
 import { datatypes, type Datatype } from './datatypes.ts'
+import { foreignInput } from './foreign-input.ts'
 
 /** An input or an output as the metadata of a model describes it. */
 export interface TensorMetadata {
@@ -54,7 +55,10 @@ export function readInput({ name, datatype }: TensorMetadata, value: unknown): R
     if (dtype !== type.dtype) throw wrongElements(path, type, `a tensor of ${dtype}`)
     return { name, datatype, shape: [...shape], bytes: bytesOf(value.contiguous().view()) }
   }
-  const { shape, data } = splitData(path, value)
+  const { shape, data, dtype } = splitData(path, value)
+  // Other libraries have names of their own for types, so only those that this client knows are compared.
+  const named = [...datatypes.values()].some((one) => one.dtype === dtype)
+  if (named && dtype !== type.dtype) throw wrongElements(path, type, `a tensor of ${String(dtype)}`)
   return { name, datatype, shape, bytes: readElements(path, type, shape, data) }
 }
 
@@ -74,12 +78,16 @@ function wrongElements(path: string, type: Datatype, received: string): Argument
 function splitData(
   path: string,
   value: object,
-): { readonly shape: readonly number[]; readonly data: ArrayBufferView | readonly unknown[] } {
+): {
+  readonly shape: readonly number[]
+  readonly data: ArrayBufferView | readonly unknown[]
+  readonly dtype?: unknown
+} {
   if (ArrayBuffer.isView(value)) return { shape: [(value as TypedArray).length], data: value }
   if (Array.isArray(value)) return { shape: shapeOf(value), data: value }
-  const { shape, data } = value as { readonly shape?: unknown; readonly data?: unknown }
+  const { shape, data, dtype } = asArgument(path, () => foreignInput(path, value))
   const isShape = Array.isArray(shape) && shape.every(isSize)
-  if (isShape && (ArrayBuffer.isView(data) || Array.isArray(data))) return { shape: [...(shape as number[])], data }
+  if (isShape && (ArrayBuffer.isView(data) || Array.isArray(data))) return { shape: [...shape], data, dtype }
   throw new ArgumentError(`${path} must be a tensor or an array, got an object without shape and data`, {
     hint: 'Pass a tensor, nested arrays, or { shape, data }.',
   })
