@@ -1,6 +1,5 @@
-import type { NativeLibrary } from '@tenon/core'
+import type { NativeLibrary, TensorLike } from '@tenon/core'
 import { callable, callFunction } from './call/call-function.ts'
-import type { Tensors } from './call/call-target.ts'
 import { DEFAULT_FRAMES } from './call/frames.ts'
 import { handlerCallee } from './call/handler-callee.ts'
 import {
@@ -29,18 +28,18 @@ import {
 
 interface Call<Extra, Options> {
   /**
-   * Calls the kernel. The call frame is laid out for the tensors' types and the attributes, and reused if the next call has
+   * Calls the kernel with tensors, also of another library. The call frame is laid out for the tensors' types and the attributes, and reused if the next call has
    * the same types and attributes.
    *
    * @throws {XlaError} if the kernel fails. @throws {ArgumentError} if an argument cannot be passed.
    */
   <const Results extends readonly ResultSpec[]>(
-    operands: Tensors,
+    operands: readonly TensorLike[],
     options: ResultOptions<Results> & Extra,
   ): CallResults<Results>
   /** Calls the kernel on a thread of the core. @throws (rejects with) as the call, and as {@link PreparedCall.runAsync}. */
   async<const Results extends readonly ResultSpec[]>(
-    operands: Tensors,
+    operands: readonly TensorLike[],
     options: ResultOptions<Results> & Extra & RunAsyncOptions,
   ): Promise<CallResults<Results>>
   /** Prepares a call, for hot loops and kernels with state. See `prepare` of the handler or function. */

@@ -44,6 +44,14 @@ test('one result is returned as it is, several as a tuple', () => {
   expectTypeOf<CallResults<readonly ResultSpec[]>>().toEqualTypeOf<Tensor | readonly Tensor[]>()
 })
 
+test('an operand of a listed call can be a tensor of another library', () => {
+  const foreign = { data: Float32Array.of(1, 2), dims: [2] }
+  expectTypeOf(call([x, foreign, Float32Array.of(1)], { results: [f32([2])] })).toEqualTypeOf<Tensor>()
+  expectTypeOf(hostCall(kernels, 'do_custom_call')([x, [foreign]], { results: [x] })).toEqualTypeOf<Tensor>()
+  // @ts-expect-error an array of numbers is no tensor
+  call([[1, 2]], { results: [f32([2])] })
+})
+
 test('a bare number is not an attribute', () => {
   expectTypeOf<number>().not.toExtend<AttributeValue>()
   expectTypeOf<number[]>().not.toExtend<AttributeValue>()

@@ -1,6 +1,25 @@
-import { ArgumentError, parseSignature, ScopeHeldError, tensor, tensorSymbol, type Tensor } from '@tenon/core'
+import {
+  ArgumentError,
+  NativeLibrary,
+  parseSignature,
+  ScopeHeldError,
+  tensor,
+  tensorSymbol,
+  type Tensor,
+  type TensorLike,
+} from '@tenon/core'
 import { addressOf } from '@tenon/core/internal'
-import { batch, customCall, f32, FunctionTarget, targetCall, typedHandler, type Kernel } from '@tenon/custom-call'
+import {
+  batch,
+  customCall,
+  f32,
+  FunctionTarget,
+  hostCall,
+  targetCall,
+  typedHandler,
+  type Kernel,
+} from '@tenon/custom-call'
+import { kernelLibrary } from '@tenon/kernels'
 import { NativeScope } from '@tenon/scope'
 import { describe, expect, test } from 'vitest'
 import { kernels } from './kernels.ts'
@@ -57,7 +76,7 @@ describe.each(Object.entries(structures))('%s is an operand and a result', (_, m
     steps.run()
     expect(out[0]).toBe(210)
     const listed = customCall(kernels, 'saxpy')
-    listed([make(values) as Tensor, y], { results: [make(out) as Tensor], attrs: { a: f32(1) } })
+    listed([make(values) as TensorLike, y], { results: [make(out) as Tensor], attrs: { a: f32(1) } })
     expect(out[0]).toBe(110)
     const made = listed([y, make(values) as Tensor], { results: [f32([4])], attrs: { a: f32(0) } }) as Tensor
     expect(made.toArray()).toEqual([...values])
@@ -105,6 +124,20 @@ describe('other values', () => {
     expect(matmul(square as never, square as never).toArray()).toEqual([7, 10, 15, 22])
     expect(matmul(square as never, square as never, bias as never).toArray()).toEqual([17, 30, 25, 42])
   })
+})
+
+test('operands of a Host function are read, also in tuples', () => {
+  const runtime = NativeLibrary.open(kernelLibrary('kernels_runtime'))
+  const [v, w, x, z] = [32, 64, 128, 256].map((size) => new Float32Array(size).fill(1))
+  const [totals, firsts] = hostCall(runtime, 'nested_sums')(
+    [[{ data: v!, dims: [32] }, [w!, { data: x!, shape: [128], stride: [1], offset: 0 }], z!]],
+    { results: [f32([512]), f32([1024])] },
+  )
+  const own = [32, 64, 128, 256].map((size) => tensor('f32', [size], new Float32Array(size).fill(1)))
+  const [sums, heads] = hostCall(runtime, 'nested_sums')([[own[0]!, [own[1]!, own[2]!], own[3]!]], {
+    results: [f32([512]), f32([1024])],
+  })
+  expect([totals.toArray(), firsts.toArray()]).toEqual([sums.toArray(), heads.toArray()])
 })
 
 describe('a call that runs elsewhere keeps the memory', () => {

@@ -37,9 +37,9 @@ describe('declarations of a kernel', () => {
     expect(declared(['f', text])).toBe(
       [
         'interface $Kernel1<Attributes> {',
-        "  (x: Tensor<'float32'>, attributes: Attributes, options?: Options<Tensor<'int32'>>): Tensor<'int32'>",
+        "  (x: TensorLike<'float32'>, attributes: Attributes, options?: Options<TensorLike<'int32'>>): Tensor<'int32'>",
         '  /** Calls the kernel on another thread. */',
-        "  async(x: Tensor<'float32'>, attributes: Attributes, options?: AsyncOptions<Tensor<'int32'>>): Promise<Tensor<'int32'>>",
+        "  async(x: TensorLike<'float32'>, attributes: Attributes, options?: AsyncOptions<TensorLike<'int32'>>): Promise<Tensor<'int32'>>",
         '}',
         '',
         'interface $Attributes1 {',
@@ -67,24 +67,24 @@ describe('declarations of a kernel', () => {
       '(t: token, a: T[n], b: U[n], c: T[n]) -> (y: T[n], z: U[n]); where T in f32|f64, U in s8|s16',
     ])
     expect(text).toContain(
-      "  <T extends 'float32' | 'float64', U extends 'int8' | 'int16'>(a: Tensor<T>, b: Tensor<U>, " +
-        'c: Tensor<NoInfer<T>>, options?: Options<Partial<$Results1<NoInfer<T>, NoInfer<U>>>>): $Results1<T, U>\n',
+      "  <T extends 'float32' | 'float64', U extends 'int8' | 'int16'>(a: TensorLike<T>, b: TensorLike<U>, " +
+        'c: TensorLike<NoInfer<T>>, options?: Options<IntoResults<$Results1<NoInfer<T>, NoInfer<U>>>>): $Results1<T, U>\n',
     )
     expect(text).toContain("interface $Results1<T extends 'float32' | 'float64', U extends 'int8' | 'int16'> {")
   })
 
   test('operands may be omitted from the end, and a rest operand is an array', () => {
     const text = declared(['f', '(a: any[n], b?: f32[n]) -> (y: f32[n])'])
-    expect(text).toContain("  (a: Tensor, b: Tensor<'float32'> | undefined, options?:")
-    expect(text).toContain('  (a: Tensor, options?:')
+    expect(text).toContain("  (a: TensorLike, b: TensorLike<'float32'> | undefined, options?:")
+    expect(text).toContain('  (a: TensorLike, options?:')
     expect(declared(['f', '(a: f32[n], ...more: f32[n]) -> (y: f32[n])'])).toContain(
-      "  (a: Tensor<'float32'>, more: readonly Tensor<'float32'>[], options?:",
+      "  (a: TensorLike<'float32'>, more: readonly TensorLike<'float32'>[], options?:",
     )
   })
 
   test('options are required if the operands do not determine the results, and a kernel without results returns undefined', () => {
     expect(declared(['f', '(x: f32[n]) -> (y: f32[?]); a: f32 = 1'])).toContain(
-      "attributes: Attributes | undefined, options: Options<Tensor<'float32'>>",
+      "attributes: Attributes | undefined, options: Options<TensorLike<'float32'>>",
     )
     expect(declared(['f', '(x: f32[n]) -> ()'])).toContain('options?: Options<never>): undefined')
   })
@@ -133,7 +133,7 @@ describe('declarations of a kernel', () => {
 
   test('names that JavaScript reserves are changed', () => {
     expect(declared(['f', '(class: f32[n], options: f32[n]) -> (y: f32[n])'])).toContain(
-      "  (_class: Tensor<'float32'>, options: Tensor<'float32'>, options_?:",
+      "  (_class: TensorLike<'float32'>, options: TensorLike<'float32'>, options_?:",
     )
   })
 })
@@ -176,7 +176,7 @@ console.log(matmul(x, tensor('f32', [3, 1], [1, 1, 1]), { into: tensor('f32', [1
 
   test('types packed functions by their signatures or their metadata, and names what it leaves out', () => {
     const { stdout, stderr } = run('libpacked.so')
-    expect(stdout).toContain("  (x: Tensor<'float32'>, options?:")
+    expect(stdout).toContain("  (x: TensorLike<'float32'>, options?:")
     expect(stdout).toContain('export const add_one: $Kernel')
     expect(stdout).toContain('export function sum(a0: number | bigint, a1: number | bigint): number\n')
     expect(stderr).toContain(
@@ -258,10 +258,16 @@ describe('the compiler accepts declarations', () => {
   test('wrong element types, attributes and results are errors, and correct calls are not', () => {
     const head =
       "import type { Tensor } from 'tenon'\nimport * as k from './kernels.js'\ndeclare const x: Tensor<'float32'>\n"
-    const correct = ['k.matmul_0(x, x)', 'await k.softmax_0.async(x, {}, { signal: new AbortController().signal })']
+    const correct = [
+      'k.matmul_0(x, x)',
+      'await k.softmax_0.async(x, {}, { signal: new AbortController().signal })',
+      'k.softmax_0({ data: new Float32Array(4), dims: [2, 2] }, {}, { into: new Float32Array(4) })',
+      'k.softmax_0({ data: new Float32Array(4), shape: [2, 2], stride: [2, 1], offset: 0 }).view().length',
+    ]
     const wrong = [
       'k.matmul_0(x, d)',
       'k.softmax_0(d)',
+      'k.softmax_0(new Float64Array(4))',
       'k.softmax_0(x, { temprature: 1 })',
       'k.topk_0(x)',
       'k.softmax_0(x, {}, { into: d })',

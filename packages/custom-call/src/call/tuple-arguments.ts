@@ -1,11 +1,11 @@
-import { ArgumentError, type Tensor } from '@tenon/core'
+import { ArgumentError, type Tensor, type TensorLike } from '@tenon/core'
 import type { CallArguments, CallForm } from './call-function.ts'
 import type { FrameCall } from './frames.ts'
 import type { ListedShape, ResultSpec } from './listed-arguments.ts'
 import { FIRST_TENSOR } from './operand-list.ts'
 
-/** The operands of a call: tensors, and tuples of them as nested arrays. */
-export type OperandTuple = readonly (Tensor | OperandTuple)[]
+/** The operands of a call: tensors, also of another library, and tuples of them as nested arrays. */
+export type OperandTuple = readonly (TensorLike | OperandTuple)[]
 
 /** The results of a call: tensors and types, and tuples of them as nested arrays. */
 export type ResultTuple = readonly (ResultSpec | ResultTuple)[]

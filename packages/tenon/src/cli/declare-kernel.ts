@@ -10,7 +10,11 @@ export const kernelTypes = [
   'KernelAsyncOptions',
   'KernelCallOptions',
   'MemorySegment',
+  'TensorLike',
 ] as const
+
+/** The names that they import from `tenon/core`, apart from those of operations of TensorFlow. */
+export const stringTypes = ['ForeignTensor', 'OfferedStrings', 'StringTensorLike'] as const
 
 /**
  * The declarations of kernels. Each is a constant, whose type has a call for each number of optional operands, and the asynchronous
@@ -74,13 +78,16 @@ const typesBesideVariables = [
   'AsyncOptions',
   'Attributes',
   'DType',
+  'ForeignTensor',
+  'IntoResults',
   'NoInfer',
+  'OfferedStrings',
   'Options',
-  'Partial',
   'Promise',
   'StringTensor',
   'StringTensorLike',
   'Tensor',
+  'TensorLike',
 ]
 
 /** Gives variables that have the name of such a type another name. */
@@ -144,9 +151,10 @@ function callOf(signature: KernelSignature, form: Form, named: string | undefine
     const element =
       variable === undefined ? elementOf(operand) : bound.has(variable) ? `NoInfer<${variable}>` : variable
     if (variable !== undefined) bound.add(variable)
-    const type = operand.stringLayout === undefined ? tensorOf(element) : 'StringTensorLike'
+    const type = operand.stringLayout === undefined ? likeOf(element) : stringTypes.toReversed().join(' | ')
     const place = parameterName(operand.name, names)
-    if (operand.kind === 'remaining') return `${place}: readonly ${type}[]`
+    if (operand.kind === 'remaining')
+      return `${place}: readonly ${operand.stringLayout === undefined ? type : `(${type})`}[]`
     return `${place}: ${type}${operand.kind === 'optional' ? ' | undefined' : ''}`
   })
   const resultElement = (result: Parameter, inferred: boolean): string => {
@@ -159,7 +167,8 @@ function callOf(signature: KernelSignature, form: Form, named: string | undefine
     const generics = resultVariables(signature).map((variable) => resultElement({ ...results[0]!, variable }, inferred))
     return `${named}${generics.length === 0 ? '' : `<${generics.join(', ')}>`}`
   }
-  const options = `${isAsync ? 'AsyncOptions' : 'Options'}<${intoType(results, typeOf(false), named !== undefined)}>`
+  const into = intoType(results, named === undefined ? undefined : typeOf(false), (one) => resultElement(one, false))
+  const options = `${isAsync ? 'AsyncOptions' : 'Options'}<${into}>`
   const optionsAreRequired = !signature.isComplete
   if (attributes.length > 0) {
     const mayOmit = attributes.every(({ isOptional }) => isOptional)
@@ -178,13 +187,21 @@ function callOf(signature: KernelSignature, form: Form, named: string | undefine
   return `${generics.length === 0 ? '' : `<${generics.join(', ')}>`}(${parameters.join(', ')}): ${returned}`
 }
 
-/** The type of the tensors to write to, which does not have strings. @param type of what the call returns */
-function intoType(results: readonly Parameter[], type: string, isNamed: boolean): string {
+/**
+ * The type of the tensors to write to, which does not have strings.
+ *
+ * @param type that of several results. @param elementIn returns the element type of one
+ */
+function intoType(
+  results: readonly Parameter[],
+  type: string | undefined,
+  elementIn: (result: Parameter) => string,
+): string {
   const strings = results.filter(({ stringLayout }) => stringLayout !== undefined)
   if (strings.length === results.length) return 'never'
   const names = strings.map(({ name }) => JSON.stringify(name)).join(' | ')
-  if (!isNamed) return type
-  return `Partial<${names === '' ? type : `Omit<${type}, ${names}>`}>`
+  if (type === undefined) return likeOf(elementIn(results[0]!))
+  return `IntoResults<${names === '' ? type : `Omit<${type}, ${names}>`}>`
 }
 
 /** A name for a parameter that is valid in JavaScript and is not used yet. */
@@ -198,6 +215,9 @@ export function parameterName(name: string, used: Set<string>): string {
 /** The element types of a parameter as a type. */
 export const elementOf = ({ dtypes }: { readonly dtypes: readonly DType[] }): string =>
   dtypes.length === 0 ? 'DType' : dtypes.map((dtype) => `'${dtype}'`).join(' | ')
+
+/** The type of operands with an element type, which can be those of another library. */
+const likeOf = (element: string): string => (element === 'DType' ? 'TensorLike' : `TensorLike<${element}>`)
 
 /** The type of tensors with an element type. */
 export const tensorOf = (element: string): string => (element === 'DType' ? 'Tensor' : `Tensor<${element}>`)

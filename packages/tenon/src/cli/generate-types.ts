@@ -6,7 +6,7 @@ import { declareFunction, isTyped } from '../registered/declare-function.ts'
 import { quote } from '../registered/quote.ts'
 import type { Refinements } from '../registered/refinements.ts'
 import { NOTHING, type NamedRegistered } from '../registered/registered.ts'
-import { declareKernels, docComment, docOf, inComment, kernelTypes } from './declare-kernel.ts'
+import { declareKernels, docComment, docOf, inComment, kernelTypes, stringTypes } from './declare-kernel.ts'
 import { declareOperation, operationOptions } from './declare-operation.ts'
 import { localName } from './used-names.ts'
 
@@ -50,6 +50,13 @@ interface AsyncOptions<Into> extends Omit<KernelAsyncOptions, 'into'> {
   readonly into?: Into
 }`
 
+const intoType = `type IntoResults<Results> = { readonly [Name in keyof Results]?: IntoResult<Results[Name]> }
+type IntoResult<Result> = Result extends Tensor<infer D>
+  ? TensorLike<D>
+  : Result extends readonly Tensor<infer D>[]
+    ? readonly TensorLike<D>[]
+    : Result`
+
 const isOperation = ({ convention }: KernelSignature): boolean => convention === 'tensorflow'
 
 /**
@@ -79,7 +86,8 @@ export function declarations(
     ...(kernels.every(isOperation) ? [] : [optionTypes]),
     ...(kernels.some(isOperation) ? [operationOptions] : []),
   ]
-  const body = [...options, ...parts].join('\n\n')
+  const used = parts.some((part) => /\bIntoResults</.test(part)) ? [intoType] : []
+  const body = [...options, ...used, ...parts].join('\n\n')
   const imports = importsFor(body)
   const lines = [
     `// Written by tenon types: declarations for ${inComment(library)}.`,
@@ -101,7 +109,7 @@ function importsFor(text: string): string[] {
     names.filter((name) => new RegExp(`(?<!\\$)\\b${name}\\b`).test(code)).join(', ')
   const imports = [
     [mentioned([...kernelTypes, 'Tensor'].toSorted()), 'tenon'],
-    [mentioned(['Canonical', 'DTypeName', 'Device', 'NativeAllocator', 'StringTensorLike']), 'tenon/core'],
+    [mentioned([...stringTypes, 'Canonical', 'DTypeName', 'Device', 'NativeAllocator'].toSorted()), 'tenon/core'],
     [mentioned(declarationTypes), 'tenon/packed-func'],
     [mentioned(['StringTensor']), 'tenon/tstring'],
   ]
