@@ -200,6 +200,40 @@ for (const runtime of testedRuntimes) {
       expect(opened).toBe(runtime === 'bun' ? 'UnsupportedError' : 'opened')
     })
 
+    test('the same file with another query is another module, for a path and, but for Bun, for a URL', async () => {
+      const kinds = await output(`
+        import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+        import { tmpdir } from 'node:os'
+        import { join } from 'node:path'
+        import { pathToFileURL } from 'node:url'
+        const directory = mkdtempSync(join(tmpdir(), 'tenon-query-'))
+        const path = join(directory, 'module.mjs')
+        writeFileSync(path, 'export const state = {}')
+        const isOther = async (name) => (await import(name)).state !== (await import(name + '?isolated')).state
+        console.log(await isOther(path), await isOther(pathToFileURL(path).href))
+        rmSync(directory, { recursive: true })
+      `)
+      expect(kinds).toBe(`true ${runtime !== 'bun'}`)
+    })
+
+    if (runtime === 'deno')
+      test('terminate() resolves at once, and does not end a worker that runs JavaScript', async () => {
+        const seen = await output(`
+          import { Worker } from 'node:worker_threads'
+          import { setTimeout } from 'node:timers/promises'
+          const count = new Int32Array(new SharedArrayBuffer(4))
+          const source = 'const { workerData } = require("node:worker_threads"); for (;;) Atomics.add(workerData, 0, 1)'
+          const worker = new Worker(source, { eval: true, workerData: count })
+          while (Atomics.load(count, 0) === 0) await setTimeout(1)
+          await worker.terminate()
+          const atEnd = Atomics.load(count, 0)
+          await setTimeout(500)
+          console.log(Atomics.load(count, 0) > atEnd)
+          process.exit()
+        `)
+        expect(seen).toBe('true')
+      })
+
     /** Returns the kilobytes that each of 16 workers leaves, which run a module, say that they run, and are terminated. */
     const leftByWorker = async (makeUrl: string): Promise<number> => {
       const left = await output(`

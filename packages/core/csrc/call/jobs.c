@@ -58,7 +58,10 @@ void tn_jobs_counts(tn_jobs_counts_t *out) {
   *out = (tn_jobs_counts_t){read_limit(getenv("TENON_THREADS")), running, waiting};
 }
 
-void tn_jobs_measure(void) { tn__job_pool_measure(); }
+uint64_t tn_jobs_measure(void) {
+  tn__job_pool_measure();
+  return tn__now_ns();
+}
 
 void tn__jobs_remove_all(uint64_t owner) { tn__job_pool_remove_all(&pool, TN_JOBS_CALLS, owner); }
 

@@ -303,9 +303,9 @@ typedef struct {
 
 TN_API void tn_jobs_counts(tn_jobs_counts_t *out);
 
-/* From now on, completions have the times in ns of process.hrtime() at which their calls began. The time is 0 if it is not known: before
- * this function was called, on systems whose clock is another one, and if another thread ends the call than the one that ran it. */
-TN_API void tn_jobs_measure(void);
+/* From now on, completions have the times in ns of a monotonic clock at which their calls began. The time is 0 if it is not known: before
+ * this function was called, on Windows, and if another thread ends the call than the one that ran it. Returns the time now. */
+TN_API uint64_t tn_jobs_measure(void);
 
 /* --- call/guard.c ------------------------------------------------------------------------------------------------- */
 

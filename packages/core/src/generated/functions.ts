@@ -92,7 +92,7 @@ export const FUNCTIONS = {
     tn_jobs_add: ['int32_t', ['int32_t', 'void *']],
     tn_jobs_remove: ['int32_t', ['void *']],
     tn_jobs_counts: ['void', ['void *']],
-    tn_jobs_measure: ['void', []],
+    tn_jobs_measure: ['uint64_t', []],
     tn_guard_install: ['int32_t', ['void *']],
     tn_guard_call: ['int32_t', ['void *', 'void *']],
     tn_crash_report_install: ['int32_t', ['const char *', 'size_t', 'const char *', 'size_t']],

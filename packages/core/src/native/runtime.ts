@@ -20,8 +20,6 @@ export interface Runtime extends RuntimeInfo {
   readonly hasKoffi: boolean
   /** Whether a stream of `node:net` reads from a descriptor that it is given. In Bun, it receives nothing. */
   readonly readsDescriptors: boolean
-  /** Whether `process.hrtime()` is the monotonic clock of the system, which native code reads. */
-  readonly hasSystemClock: boolean
   /** Returns the arguments that run a file, with flags of the engine. */
   fileArguments(flags: readonly string[], path: string): string[]
   /** Returns the arguments that run the text of a module, with flags of Node.js. */
@@ -33,7 +31,6 @@ const asNode = {
   comparesRanges: true,
   hasKoffi: true,
   readsDescriptors: true,
-  hasSystemClock: process.platform !== 'win32',
   fileArguments: (flags, path) => [...flags, path],
   moduleArguments: (flags, source) => [...flags, '--input-type=module', '--eval', source],
 } as const satisfies Partial<Runtime>
@@ -65,7 +62,6 @@ function findRuntime(versions: NodeJS.ProcessVersions): Runtime {
       bufferAlignment: 8,
       hasKoffi: false,
       readsDescriptors: false,
-      hasSystemClock: false,
     }
   }
   if (deno !== undefined)
@@ -76,7 +72,6 @@ function findRuntime(versions: NodeJS.ProcessVersions): Runtime {
       version: deno,
       missing: [],
       comparesRanges: false,
-      hasSystemClock: false,
     }
   if (electron !== undefined) {
     return { ...asNode, name: 'Electron', version: electron, missing: ['has no buffers over native memory'] }

@@ -35,7 +35,7 @@ export interface CallTrace {
   startTime: number
   /**
    * The time that the call waited for a worker, or in this process for a thread, in nanoseconds. It is 0 for synchronous calls of this process, and
-   * where the time is not known: on Windows, in Bun and Deno, and for a call that ends on another thread than it began on.
+   * where the time is not known: on Windows, and for a call that ends on another thread than it began on.
    */
   queueTime: number
   /**

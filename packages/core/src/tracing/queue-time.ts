@@ -1,5 +1,4 @@
 /** The time that asynchronous calls of this process wait for a thread. */
-import { runtime } from '../native/runtime.ts'
 import type { CallTrace } from './call-trace.ts'
 
 let started: CallTrace | undefined
@@ -18,17 +17,21 @@ export function whileStarting<T>(trace: CallTrace, begin: () => T): T {
   }
 }
 
-/** The difference of the clocks of `process.hrtime()` and `performance.now()` in milliseconds. */
-let clock: number | undefined
+/** The difference of the clock of native code and `performance.now()` in milliseconds. */
+let clock = 0
+
+/** @param now the time of the clock of native code in ns */
+export function setNativeClock(now: number): void {
+  clock = now / 1e6 - performance.now()
+}
 
 /**
  * Sets the queue time of a call.
  *
- * @param begun when a thread began it, in ns of `process.hrtime()`, or 0 if that is not known
+ * @param begun when a thread began it, in ns of the clock of native code, or 0 if that is not known
  */
 export function noteQueueTime(trace: CallTrace, begun: number): void {
-  if (begun === 0 || !runtime.hasSystemClock) return
-  clock ??= Number(process.hrtime.bigint()) / 1e6 - performance.now()
+  if (begun === 0) return
   const waited = begun / 1e6 - clock - trace.startTime
   trace.queueTime = Math.round(Math.min(Math.max(waited, 0), performance.now() - trace.startTime) * 1e6)
 }

@@ -1,5 +1,5 @@
 import type { CallTrace } from '../../tracing/call-trace.ts'
-import { noteQueueTime, startedTrace } from '../../tracing/queue-time.ts'
+import { noteQueueTime, setNativeClock, startedTrace } from '../../tracing/queue-time.ts'
 import { coreFunctions } from '../core-library.ts'
 import { checkStarted } from './check-started.ts'
 import { threadDriver } from './thread-driver.ts'
@@ -65,7 +65,7 @@ export const isPending = (id: number): boolean => pending.has(id)
 /** Has native code note when jobs begin, from the first traced call on. */
 function measure(): void {
   isMeasuring = true
-  coreFunctions().tn_jobs_measure()
+  setNativeClock(Number(coreFunctions().tn_jobs_measure()))
 }
 
 function listen(): void {
