@@ -13,7 +13,10 @@ export default [
     platform: 'browser',
     target: 'es2023',
     noExternal: [/^@tenon\//],
-    // Its source map has the text of its sources, because some are those of other packages.
-    esbuildOptions: () => undefined,
+    // Its source map has the text of its sources, because some are those of other packages. Their built files are one file for each package,
+    // which needs modules of Node.js.
+    esbuildOptions: (options: { conditions?: string[] }): void => {
+      options.conditions = ['@tenon/source']
+    },
   },
 ]

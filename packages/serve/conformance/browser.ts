@@ -9,17 +9,38 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { tensor } from '@tenon/core'
 import { StringTensor } from 'tenon/tstring'
 import { report, reportMissing, type Outcome } from '@tenon/config/conformance'
 import { createServer, defineModel } from '../src/index.ts'
 import { double, echo } from '../test/models.ts'
+import { count, endlessModel } from '../test/streams.ts'
 
 const LONGEST = 60_000
+
+const endless = endlessModel(1000)
 
 const models = [
   double,
   echo('s64', 'echo_int64'),
   echo('string'),
+  count,
+  endless.model,
+  // How many generators of the endless model have ended.
+  defineModel({
+    name: 'ended',
+    signature: '(x: f32[1]) -> (y: s32[1])',
+    run: () => tensor('s32', [1], [endless.ended]),
+  }),
+  defineModel({
+    name: 'sum',
+    signature: '(x: s32[1]) -> (y: s32[1])',
+    sequence: { state: () => ({ total: 0 }) },
+    run: ({ x }, { sequence: { state } }) => {
+      state.total += (x.view() as Int32Array)[0]!
+      return tensor('s32', [1], [state.total])
+    },
+  }),
   defineModel({
     name: 'slow',
     signature: '(x: f32[n]) -> (y: f32[n])',

@@ -34,7 +34,7 @@ test('the client needs nothing but what browsers have, and no native code', asyn
   expect(sources.filter((path) => path.includes('native') || path.includes('koffi'))).toEqual([])
   const { text } = outputFiles[0]!
   // About as a server sends it to browsers.
-  expect(gzipSync(text).length).toBeLessThan(11_264)
+  expect(gzipSync(text).length).toBeLessThan(12_288)
   const { server } = await Served.start([double])
   const context = createContext({ ...web, url: `http://127.0.0.1:${server.port}` })
   const program = `${text}

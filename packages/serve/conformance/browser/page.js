@@ -63,6 +63,40 @@ const checks = {
     const { y } = await client.infer('trace', { x: [1] }, { traceparent })
     equal(y.data, [traceparent])
   },
+  'has the answers of a stream in a loop': async () => {
+    const seen = []
+    for await (const { i } of client.stream('count', { n: [3] })) seen.push(i.data[0])
+    equal(seen, [0, 1, 2])
+    equal(await codeOf(client.stream('none', {}).next()), 'TENON_MODEL_NOT_FOUND')
+  },
+  'ends the generator of the server when a loop is left, and when a signal is aborted': async () => {
+    const ended = async () => (await client.infer('ended', { x: [0] })).y.data[0]
+    const until = async (expected) => {
+      while ((await ended()) !== expected) await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    for await (const { y } of client.stream('endless', { x: [1] })) {
+      equal(y.data.length, 1000)
+      break
+    }
+    await until(1)
+    const controller = new AbortController()
+    let taken = 0
+    const loop = async () => {
+      for await (const _ of client.stream('endless', { x: [1] }, { signal: controller.signal })) {
+        if (++taken === 3) controller.abort(new RangeError('enough'))
+      }
+    }
+    equal([await codeOf(loop()), taken], ['RangeError', 3])
+    await until(2)
+  },
+  'has sequences': async () => {
+    const sum = async (x, place) => {
+      const sequence = { id: 2n ** 63n + 1n, ...place }
+      return (await client.infer('sum', { x: [x] }, { sequence })).y.data[0]
+    }
+    equal([await sum(1, { start: true }), await sum(2), await sum(3, { end: true })], [1, 3, 6])
+    equal(await codeOf(sum(4)), 'TENON_INVALID_REQUEST')
+  },
   'a server that does not allow the page does not answer': async () => {
     const other = createClient(parameters.get('other'), { retries: 0 })
     equal(await codeOf(other.metadata()), 'TENON_MODEL_UNAVAILABLE')
