@@ -64,6 +64,7 @@ export const sections: readonly Section[] = [
       guide('serving-operation', 'Operating a server'),
       guide('serving-security', 'Security of serving'),
       guide('benchmarks', 'Benchmarks'),
+      guide('proof', 'Proof'),
       guide('migration', 'Moving to Tenon'),
       guide('koffi', 'koffi beside Tenon'),
       guide('deployment', 'Deployment'),
