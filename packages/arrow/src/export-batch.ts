@@ -23,6 +23,8 @@ export interface ExportColumnOptions {
   readonly validity?: Tensor<'bool'> | undefined
   /** Arrow's format string, for a type of the same memory: `tsu:UTC` for int64, `z` for bytes in a string tensor. */
   readonly format?: string | undefined
+  /** The metadata of the field, as an imported field has them. */
+  readonly metadata?: ReadonlyMap<string, string> | undefined
 }
 
 /**
@@ -46,11 +48,11 @@ export function exportBatch(columns: ExportColumns): ArrowExport {
  * @throws the errors of {@link exportBatch}
  */
 export function exportColumn(values: ColumnValues, options?: ExportColumnOptions): ArrowExport {
-  const { name = '', validity, format } = checkOptions(options, ['name', 'validity', 'format'])
+  const { name = '', validity, format, metadata } = checkOptions(options, ['name', 'validity', 'format', 'metadata'])
   if (typeof name !== 'string') throw wrongType('name', 'a string', name)
   return withStructs(() => {
     const memory = new ExportedMemory()
-    return guarded(memory, () => ({ ...exportNode(name, { values, validity, format }, memory), memory }))
+    return guarded(memory, () => ({ ...exportNode(name, { values, validity, format, metadata }, memory), memory }))
   })
 }
 

@@ -59,10 +59,17 @@ export function exportStream(batches: Iterable<ExportColumns>, options?: ExportS
   }
 }
 
-/** A field as exports describe it, without metadata. */
-function copyField({ name, format, children }: ArrowField): ExportField {
-  return { name, format, children: children.map(copyField) }
+/** A field as exports describe it. */
+function copyField({ name, format, metadata, children }: ArrowField): ExportField {
+  return { name, format, metadata, children: children.map(copyField) }
 }
+
+/** Whether fields have the same names and types. Their metadata can differ. */
+const areAlike = (one: ExportField, other: ExportField): boolean =>
+  one.name === other.name &&
+  one.format === other.format &&
+  one.children.length === other.children.length &&
+  one.children.every((child, i) => areAlike(child, other.children[i]!))
 
 const fieldOf = ({ root }: ArrowSchema): ExportField => copyField(root)
 
@@ -109,7 +116,7 @@ class IterableSource implements StreamSource {
 
   #checkField({ field, memory }: Described): void {
     this.#field ??= field
-    if (field === this.#field || JSON.stringify(field) === JSON.stringify(this.#field)) return
+    if (areAlike(field, this.#field)) return
     memory.free()
     const shown = ({ children }: ExportField): string => children.map((one) => `${one.name} ${one.format}`).join(', ')
     throw new ArgumentError(`all batches must have the columns ${shown(this.#field)}, got ${shown(field)}`)

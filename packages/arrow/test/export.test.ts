@@ -1,9 +1,18 @@
 import { StringTensor } from '@tenon/tstring'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { ArgumentError, ScopeClosedError, ScopeHeldError, tensor, UnsupportedError } from '@tenon/core'
+import { ArgumentError, from, ScopeClosedError, ScopeHeldError, tensor, UnsupportedError } from '@tenon/core'
 import { NativeScope } from '@tenon/scope'
-import { type ArrowBatch, exportBatch, exportColumn, importBatch, type ExportColumns } from '@tenon/arrow'
+import {
+  type ArrowBatch,
+  exportBatch,
+  exportColumn,
+  exportStream,
+  importBatch,
+  importSchema,
+  importStream,
+  type ExportColumns,
+} from '@tenon/arrow'
 import { peer } from './peer.ts'
 
 /** Exports a batch, and imports it again. */
@@ -116,6 +125,54 @@ describe('an exported batch', () => {
     using batch = importBatch(exported.schema, exported.array)
     expect([batch.columns.length, batch.column('n').nullCount]).toEqual([1, 1])
   })
+})
+
+describe('the field of an export', () => {
+  const metadata = new Map([
+    ['unit', '€'],
+    ['', 'empty key'],
+    ['note', ''],
+  ])
+
+  test('has the metadata of its column, also in a stream and of an imported schema', () => {
+    const x = { values: tensor([1, 2]), metadata }
+    using exported = exportBatch({ x, y: tensor([3, 4]) })
+    using batch = importBatch(exported.schema, exported.array)
+    expect(batch.columns.map(({ field }) => [...field.metadata])).toEqual([[...metadata], []])
+    using column = exportColumn(tensor([1]), { name: 'x', metadata })
+    expect([...importSchema(column.schema).metadata]).toEqual([...metadata])
+    using stream = exportStream([{ x }, { x: tensor([5]) }])
+    const read = importStream(stream.stream)
+    expect([...read.schema.fields[0]!.metadata]).toEqual([...metadata])
+    expect(Array.from(read, ({ length }) => length)).toEqual([2, 1])
+    using again = exportStream([{ x: tensor([5]) }], { schema: read.schema })
+    const copy = importStream(again.stream)
+    expect([...copy.schema.fields[0]!.metadata]).toEqual([...metadata])
+    expect(Array.from(copy, ({ length }) => length)).toEqual([1])
+  })
+
+  test.each([
+    [{ unit: 'm' }],
+    [new Map([['unit', 1]])],
+    [new Map([[1, 'm']])],
+    ['m'],
+    [new Map([['a', 'x'.repeat(2 ** 24)]])],
+  ])('is refused with metadata that are no Map of texts: case %#', (other) => {
+    const column = { values: tensor([1]), metadata: other as never }
+    expect(() => exportBatch({ x: column })).toThrow(/metadata of column "x" must be a Map of texts/)
+  })
+})
+
+test('columns are tensors of other libraries', () => {
+  const data = Float32Array.of(1, 2, 3)
+  const array = { data, shape: [3], stride: [1], offset: 0 }
+  using exported = exportBatch({ a: data, b: { data, dims: [3] }, c: { values: array } })
+  using batch = importBatch(exported.schema, exported.array)
+  const { address } = from(data).segment
+  expect(batch.columns.map((column) => column.tensor().segment.address)).toEqual([address, address, address])
+  const reversed = { data, shape: [3], stride: [-1], offset: 2 }
+  expect(() => exportBatch({ a: reversed })).toThrow(/column "a" must have no negative/)
+  expect(() => exportBatch({ a: [1, 2] as never })).toThrow(/column "a" must be a tensor/)
 })
 
 describe('the memory of an export', () => {

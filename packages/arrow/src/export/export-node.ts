@@ -1,6 +1,15 @@
 import { isUtf8 } from 'node:buffer'
-import { ArgumentError, type DType, type StringTensorLike, Tensor, UnsupportedError } from '@tenon/core'
 import {
+  ArgumentError,
+  type DType,
+  type OfferedStrings,
+  type StringTensorLike,
+  Tensor,
+  type TensorLike,
+  UnsupportedError,
+} from '@tenon/core'
+import {
+  adopt,
   arrowOfStrings,
   checkOptions,
   countZeros,
@@ -11,10 +20,11 @@ import {
   wrongValue,
 } from '@tenon/core/internal'
 import { parseFormat } from '../schema/format.ts'
+import { checkMetadata } from '../schema/metadata.ts'
 import type { ExportedMemory } from './exported-memory.ts'
 
-/** The values of a column that is exported. */
-export type ColumnValues = Tensor | StringTensorLike
+/** The values of a column that is exported, also those of another library. */
+export type ColumnValues = TensorLike | StringTensorLike | OfferedStrings
 
 /** A column that is exported: its values, or its values with what Arrow also has. */
 export type ExportColumn =
@@ -25,12 +35,15 @@ export type ExportColumn =
       readonly validity?: Tensor<'bool'> | undefined
       /** Arrow's format string, for a type of the same memory: `tsu:UTC` for int64, `z` for bytes in a string tensor. */
       readonly format?: string | undefined
+      /** The metadata of the field, as an imported field has them. */
+      readonly metadata?: ReadonlyMap<string, string> | undefined
     }
 
 /** The contents of an `ArrowSchema` for a column. */
 export interface ExportField {
   readonly name: string
   readonly format: string
+  readonly metadata?: ReadonlyMap<string, string> | undefined
   readonly children: readonly ExportField[]
 }
 
@@ -71,24 +84,39 @@ const formats: Partial<Record<DType, string>> = {
  * @throws {ScopeClosedError} if the memory is closed.
  */
 export function exportNode(name: string, column: ExportColumn, memory: ExportedMemory): Exported {
-  const { values, validity, format } = readColumn(name, column)
+  const path = `column ${JSON.stringify(name)}`
+  const { values, validity, format, metadata } = readColumn(path, column)
+  const own = values instanceof Tensor ? values : (adopt(values, path) ?? values)
+  const { field, node } = ofValues(name, own, { validity, format }, memory)
+  return { field: { ...field, metadata }, node }
+}
+
+function ofValues(name: string, values: unknown, { validity, format }: Details, memory: ExportedMemory): Exported {
   if (values instanceof Tensor) return ofTensor(name, values, validity, format, memory)
-  const strings = arrowOfStrings(values)
+  const strings = arrowOfStrings(values as StringTensorLike)
   if (strings !== undefined) return ofStrings(name, strings, validity, format, memory)
   throw wrongType(`column ${JSON.stringify(name)}`, 'a tensor, or a StringTensor of @tenon/tstring', values)
 }
 
-function readColumn(
-  name: string,
-  column: ExportColumn,
-): { values: ColumnValues; validity: Tensor | undefined; format: string | undefined } {
+/** What a column has besides its values. */
+interface Details {
+  readonly validity: Tensor | undefined
+  readonly format: string | undefined
+  readonly metadata?: ReadonlyMap<string, string> | undefined
+}
+
+function readColumn(path: string, column: ExportColumn): Details & { readonly values: unknown } {
   if (!isPlainObject(column) || !('values' in column)) return { values: column, validity: undefined, format: undefined }
-  const path = `column ${JSON.stringify(name)}`
-  const { values, validity, format } = checkOptions(column, ['values', 'validity', 'format'], path)
+  const { values, validity, format, metadata } = checkOptions(
+    column,
+    ['values', 'validity', 'format', 'metadata'],
+    path,
+  )
+  if (metadata !== undefined) checkMetadata(metadata, path)
   if (format !== undefined && typeof format !== 'string') throw wrongType(`format of ${path}`, 'a string', format)
   if (validity !== undefined && !(validity instanceof Tensor && validity.dtype === 'bool'))
     throw wrongType(`validity of ${path}`, 'a tensor of bool', validity)
-  return { values: values as ColumnValues, validity, format }
+  return { values, validity, format, metadata }
 }
 
 function ofTensor(

@@ -1,5 +1,6 @@
 import { addressOf, CONSTANTS, coreFunctions, keepAlive } from '@tenon/core/internal'
 import { checkFilled } from '../import/owned.ts'
+import { writeMetadata } from '../schema/metadata.ts'
 import type { ExportedMemory } from './exported-memory.ts'
 import type { ExportField, ExportNode } from './export-node.ts'
 
@@ -8,16 +9,17 @@ const FLAGS = BigInt(CONSTANTS.ARROW_FLAG_NULLABLE)
 /** Fills an `ArrowSchema` struct, in which every field may have nulls. @throws {AllocationError} */
 export function fillSchema(root: ExportField, address: number): void {
   const words: bigint[] = []
-  const texts: Buffer[] = []
+  const texts: Uint8Array[] = []
   let size = 0
-  const add = (text: string): bigint => {
-    const bytes = Buffer.from(`${text}\0`)
-    texts.push(bytes)
-    size += bytes.length
-    return BigInt(size - bytes.length)
+  const addBytes = (added: Uint8Array): bigint => {
+    texts.push(added)
+    size += added.length
+    return BigInt(size - added.length)
   }
-  const visit = ({ format, name, children }: ExportField): void => {
-    words.push(add(format), add(name), -1n, FLAGS, BigInt(children.length))
+  const add = (text: string): bigint => addBytes(Buffer.from(`${text}\0`))
+  const visit = ({ format, name, metadata, children }: ExportField): void => {
+    const encoded = metadata === undefined || metadata.size === 0 ? -1n : addBytes(writeMetadata(metadata))
+    words.push(add(format), add(name), encoded, FLAGS, BigInt(children.length))
     children.forEach(visit)
   }
   visit(root)

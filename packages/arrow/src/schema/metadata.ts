@@ -1,4 +1,4 @@
-import { copiedBuffer } from '@tenon/core/internal'
+import { copiedBuffer, wrongType } from '@tenon/core/internal'
 import { malformed } from '../errors/arrow-error.ts'
 import { canBeMemory, readInt32 } from '../import/native-words.ts'
 
@@ -30,3 +30,21 @@ export function readMetadata(address: number, path: string): ReadonlyMap<string,
   for (let i = 0; i < count; i++) metadata.set(text('size of a key'), text('size of a value'))
   return metadata
 }
+
+/** @throws {ArgumentError} if metadata to export are no texts, or more than can be read */
+export function checkMetadata(metadata: unknown, path: string): void {
+  const isOfTexts = metadata instanceof Map && [...metadata].flat().every((one) => typeof one === 'string')
+  const isSmall = isOfTexts && metadata.size <= MOST_ENTRIES && writeMetadata(metadata).length <= MOST_BYTES
+  if (!isSmall) throw wrongType(`metadata of ${path}`, `a Map of texts, of at most ${MOST_BYTES} bytes`, metadata)
+}
+
+/** Encodes metadata as the interface has them: numbers of 32 bits in the order of the machine, and texts in UTF-8. */
+export function writeMetadata(metadata: ReadonlyMap<string, string>): Uint8Array {
+  const sized = (text: string): Uint8Array[] => {
+    const bytes = Buffer.from(text)
+    return [number(bytes.length), bytes]
+  }
+  return Buffer.concat([number(metadata.size), ...[...metadata].flat().flatMap(sized)])
+}
+
+const number = (value: number): Uint8Array => new Uint8Array(Int32Array.of(value).buffer)
