@@ -176,7 +176,7 @@ export async function createServer(options: ServerOptions): Promise<InferenceSer
   // The other half of the time is for the body to arrive.
   const budget = new ByteBudget(maxInFlightBytes, requestTimeout / 2)
   const log = await Log.open(given.log, given.logError)
-  const tls = given.tls === undefined ? undefined : await TlsFiles.open(given.tls, log)
+  const tls = given.tls === undefined ? undefined : await TlsFiles.open(given.tls, log, requestTimeout)
   const state: OpenState = {
     name: given.name,
     version,

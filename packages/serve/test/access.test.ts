@@ -285,7 +285,7 @@ describe('access by the tokens of an issuer', () => {
       { exp: undefined },
       { sub: undefined },
     ]) {
-      const token = await issuer.sign(claims as { sub?: string })
+      const token = await issuer.sign(claims)
       expect([claims, await status(token)]).toEqual([claims, 401])
       expect((await caller.errorOf(infer, message, { headers: bearer(token) }))[0]).toBe('UNAUTHENTICATED')
     }

@@ -1,6 +1,6 @@
 import { ArgumentError } from '@tenon/core'
 import { readFileSync } from 'node:fs'
-import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
+import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from 'jose'
 import { isLoopback } from '../http/listen-address.ts'
 import { ModelUnavailableError } from '../errors.ts'
 import type { JwtOptions } from './access-file.ts'
@@ -40,15 +40,15 @@ export async function openJwtVerifier(
     keys instanceof URL ? jose.createRemoteJWKSet(keys) : await readKeys(keys, jose.createLocalJWKSet)
   return {
     async verify(token) {
+      let payload: JWTPayload
       try {
-        const { payload } = await jose.jwtVerify(token, getKey, {
+        ;({ payload } = await jose.jwtVerify(token, getKey, {
           issuer,
           audience,
           algorithms: [...algorithms],
           clockTolerance,
           requiredClaims: ['sub', 'exp'],
-        })
-        return { subject: String(payload.sub), expires: 1000 * (payload.exp! + clockTolerance) }
+        }))
       } catch (error) {
         if (error instanceof jose.errors.JOSEError && !OF_KEYS.has(error.code)) throw error
         throw new ModelUnavailableError('the server cannot verify tokens now', {
@@ -56,6 +56,9 @@ export async function openJwtVerifier(
           cause: error,
         })
       }
+      const { sub: subject, exp } = payload
+      if (typeof subject !== 'string') throw new Error('the subject is not a text')
+      return { subject, expires: 1000 * (exp! + clockTolerance) }
     },
   }
 }

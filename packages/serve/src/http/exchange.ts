@@ -89,7 +89,7 @@ class HttpSource implements RequestSource {
 /** The path of a request without its query, which can have secrets. */
 export function pathOf({ url = '' }: IncomingMessage): string {
   // A URL can have a name and a password before its host.
-  if (!url.startsWith('/')) return ''
+  if (!url.startsWith('/') || url.startsWith('//')) return ''
   const query = url.indexOf('?')
   return query === -1 ? url : url.slice(0, query)
 }

@@ -24,16 +24,21 @@ const HANDSHAKE_TIMEOUT = 10_000
 /** The certificate and the key of a server, and what changes with them. */
 export class TlsFiles {
   readonly #hasClientCa: boolean
+  readonly #timeout: number
   readonly #listeners = new Set<(context: SecureContextOptions) => void>()
   #context: SecureContextOptions | undefined
   #files: WatchedFiles<SecureContextOptions> | undefined
 
-  private constructor(hasClientCa: boolean) {
+  private constructor(hasClientCa: boolean, timeout: number) {
     this.#hasClientCa = hasClientCa
+    this.#timeout = timeout
   }
 
-  /** @throws (rejects with) {ArgumentError} if a file cannot be read, or the key is not that of the certificate. */
-  static async open(options: TlsOptions, log: Log): Promise<TlsFiles> {
+  /**
+   * @param timeout the longest time for a request to arrive, in milliseconds.
+   * @throws (rejects with) {ArgumentError} if a file cannot be read, or the key is not that of the certificate.
+   */
+  static async open(options: TlsOptions, log: Log, timeout: number): Promise<TlsFiles> {
     const {
       cert,
       key,
@@ -45,7 +50,7 @@ export class TlsFiles {
     }
     const paths = { cert: checkPath('cert', cert), key: checkPath('key', key) }
     const ca = clientCa === undefined ? undefined : checkPath('clientCa', clientCa)
-    const files = new TlsFiles(ca !== undefined)
+    const files = new TlsFiles(ca !== undefined, timeout)
     files.#files = await WatchedFiles.open(
       {
         name: 'the certificates',
@@ -61,7 +66,12 @@ export class TlsFiles {
   /** The options of a listener of Node.js, with the files as they are now. */
   get listenOptions(): NodeTlsOptions {
     const requestCert = this.#hasClientCa
-    return { ...this.context, requestCert, rejectUnauthorized: requestCert, handshakeTimeout: HANDSHAKE_TIMEOUT }
+    return {
+      ...this.context,
+      requestCert,
+      rejectUnauthorized: requestCert,
+      handshakeTimeout: Math.min(HANDSHAKE_TIMEOUT, this.#timeout),
+    }
   }
 
   get context(): SecureContextOptions {
