@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, type ClientHttp2Session } from 'node:http2'
 import { createConnection, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 
 /** Sends one request after the other. */
 export interface Client {
@@ -28,9 +29,11 @@ class HttpClient implements Client {
     socket.on('close', () => this.#settle?.(new Error('the server ended the connection')))
   }
 
-  static async open(port: number): Promise<HttpClient> {
-    const socket = createConnection({ host: '127.0.0.1', port })
-    await once(socket, 'connect')
+  static async open(port: number, isEncrypted: boolean): Promise<HttpClient> {
+    const place = { host: '127.0.0.1', port }
+    // The certificate of the server is one of its own.
+    const socket = isEncrypted ? connectTls({ ...place, rejectUnauthorized: false }) : createConnection(place)
+    await once(socket, isEncrypted ? 'secureConnect' : 'connect')
     return new HttpClient(socket)
   }
 
@@ -104,8 +107,8 @@ class GrpcClient implements Client {
 }
 
 /** Opens connections of HTTP/1.1. */
-export function openHttp(port: number, connections: number): Promise<Client[]> {
-  return Promise.all(Array.from({ length: connections }, () => HttpClient.open(port)))
+export function openHttp(port: number, connections: number, isEncrypted: boolean): Promise<Client[]> {
+  return Promise.all(Array.from({ length: connections }, () => HttpClient.open(port, isEncrypted)))
 }
 
 /** Opens connections of HTTP/2, each with some streams at the same time. */

@@ -23,6 +23,12 @@ export function comparisonsOf(hasFastapi: boolean): Readonly<Record<string, () =
     if (hasFastapi) contestants.push(one('FastAPI', await startFastapi()))
     return { name, contestants, loads }
   }
+  const https = async (name: string, elements: number, loads: readonly LoadPlan[]): Promise<Comparison> => {
+    const request = httpRequest('identity', [elements])
+    const one = (title: string, server: ServerProcess): Contestant => overHttp(title, server, request, true)
+    const contestants = [one(ECHO, await startServer('https-echo')), one('tenon', await startServer('https-infer'))]
+    return { name, contestants, loads }
+  }
   const grpc = async (name: string, elements: number, loads: readonly LoadPlan[]): Promise<Comparison> => {
     const request = grpcRequest('identity', [elements])
     const one = (title: string, server: ServerProcess): Contestant => overGrpc(title, server, request)
@@ -32,6 +38,7 @@ export function comparisonsOf(hasFastapi: boolean): Readonly<Record<string, () =
   return {
     'http 4 KiB': () => http('http 4 KiB', 1024, loadsOf(32, 500, 1000, 2000, 3000)),
     'http 1 MiB': () => http('http 1 MiB', 2 ** 18, loadsOf(8, 100)),
+    'https 4 KiB': () => https('https 4 KiB', 1024, loadsOf(32, 2000)),
     'grpc 4 KiB': () => grpc('grpc 4 KiB', 1024, loadsOf(32, 500, 1000, 2000)),
     'grpc 1 MiB': () => grpc('grpc 1 MiB', 2 ** 18, loadsOf(4, 50)),
     workers: async () => {
@@ -65,8 +72,8 @@ const loadsOf = (clients: number, ...rates: readonly number[]): LoadPlan[] => [
   { clients },
 ]
 
-function overHttp(name: string, server: ServerProcess, request: Buffer): Contestant {
-  return { name, server, request, open: (clients) => openHttp(server.port, clients) }
+function overHttp(name: string, server: ServerProcess, request: Buffer, isEncrypted = false): Contestant {
+  return { name, server, request, open: (clients) => openHttp(server.port, clients, isEncrypted) }
 }
 
 function overGrpc(name: string, server: ServerProcess, request: Buffer): Contestant {

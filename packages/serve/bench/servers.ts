@@ -1,29 +1,49 @@
 /** One of the servers that `run.ts` compares, in a process of its own. Sends its port. */
 import { Server, ServerCredentials } from '@grpc/grpc-js'
-import { createServer as createHttpServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { AddressInfo, Server as NetServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createServer, defineModel, type BatchingOptions, type Model } from '@tenon/serve'
 import { Library } from 'tenon'
+import { Authority, type Certificate } from '../test/certificates.ts'
 import { compileKernels } from './kernels.ts'
 
 const identity = (): Model =>
   defineModel({ name: 'identity', signature: '(x: f32[n]) -> (y: f32[n])', run: ({ x }) => x })
 
+function echo(request: IncomingMessage, response: ServerResponse): void {
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', () => {
+    const body = Buffer.concat(chunks)
+    response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': body.length })
+    response.end(body)
+  })
+}
+
+async function listen(server: NetServer): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as AddressInfo).port
+}
+
+function certificate(): Certificate {
+  const folder = mkdtempSync(join(tmpdir(), 'tenon-bench-'))
+  process.once('exit', () => rmSync(folder, { recursive: true }))
+  process.once('SIGTERM', () => process.exit())
+  return new Authority(folder).certifyServer()
+}
+
 /** The kinds of servers. Each starts one and returns its port. */
 const KINDS: Readonly<Record<string, () => Promise<number>>> = {
   /** Sends the same bytes back, and checks nothing. */
-  echo: async () => {
-    const echo = createHttpServer((request, response) => {
-      const chunks: Buffer[] = []
-      request.on('data', (chunk: Buffer) => chunks.push(chunk))
-      request.on('end', () => {
-        const body = Buffer.concat(chunks)
-        response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': body.length })
-        response.end(body)
-      })
-    })
-    await new Promise<void>((resolve) => echo.listen(0, '127.0.0.1', resolve))
-    return (echo.address() as AddressInfo).port
+  echo: () => listen(createHttpServer(echo)),
+  /** The same with encryption. */
+  'https-echo': () => {
+    const { cert, key } = certificate()
+    return listen(createHttpsServer({ cert: readFileSync(cert), key: readFileSync(key), noDelay: true }, echo))
   },
   /** The same over gRPC. */
   'grpc-echo': async () => {
@@ -53,6 +73,7 @@ const KINDS: Readonly<Record<string, () => Promise<number>>> = {
     })
   },
   infer: async () => (await createServer({ models: [identity()], http: { port: 0 } })).port,
+  'https-infer': async () => (await createServer({ models: [identity()], http: { port: 0 }, tls: certificate() })).port,
   'grpc-infer': async () =>
     (await createServer({ models: [identity()], http: { port: 0 }, grpc: { port: 0 } })).grpcPort!,
   isolated: async () => {

@@ -1,4 +1,4 @@
-import type { OutgoingHttpHeaders } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { deflateSync, gzipSync } from 'node:zlib'
 import { longestSend } from '../service/longest-send.ts'
 import type { Exchange } from './exchange.ts'
@@ -56,9 +56,9 @@ export function sendAnswer(
     response.writeHead(status, headers)
     if (binary.length === 0) {
       response.end(text)
-    } else if (size <= MOST_COPIED) {
+    } else if (size <= MOST_COPIED && !('encrypted' in request.socket)) {
       join(text, textSize, binary, copied)
-      // Node.js sends a text together with the head, and bytes in a vector behind it, which takes more time than to copy them.
+      // Node.js sends a text together with the head, and bytes in a vector behind it, which takes more time than to copy them. With encryption, all are copied.
       response.end(copied.toString('latin1', 0, size), 'latin1')
     } else {
       response.cork()
@@ -67,8 +67,13 @@ export function sendAnswer(
       response.end()
     }
   }
-  // Everything is written, and waits for the client.
-  if (response.writableLength === 0) return
+  // With encryption, the system takes what is written a little later. Most answers are sent then, and need no timers.
+  if (response.writableLength > 0) setImmediate(limitSending, response, size, timeout)
+}
+
+/** Ends the connection of a client that does not read its answer. */
+function limitSending(response: ServerResponse, size: number, timeout: number): void {
+  if (response.writableLength === 0 || response.destroyed) return
   const destroy = (): void => void response.destroy()
   response.setTimeout(timeout, destroy)
   const timer = setTimeout(destroy, longestSend(timeout, size))
