@@ -61,6 +61,7 @@ export const sections: readonly Section[] = [
       guide('serving-streams', 'Streams and sequences'),
       guide('serving-pipelines', 'Pipelines of models'),
       guide('serving-versions', 'Versions, canaries and warm-up'),
+      guide('serving-access', 'Encryption, callers and logs'),
       guide('serving-operation', 'Operating a server'),
       guide('serving-security', 'Security of serving'),
       guide('benchmarks', 'Benchmarks'),

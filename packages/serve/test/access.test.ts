@@ -8,6 +8,7 @@ import { Health } from '../src/generated/health_pb.js'
 import { GRPCInferenceService } from '../src/generated/open_inference_pb.js'
 import { Issuer, bearer, makeFolder, makeToken, serveKeys, writeAccess, ISSUER } from './access-fixture.ts'
 import { Caller } from './caller.ts'
+import { GrpcStream } from './grpc-stream.ts'
 import { double, echo } from './models.ts'
 import { input, Served } from './support.ts'
 
@@ -208,28 +209,39 @@ describe('access by tokens', () => {
     socket.destroy()
   })
 
-  test('an edited file counts for the next request, also of a stream and of a connection that is open', async () => {
-    const { served, caller, access, user } = await start()
-    const status = async (): Promise<number> =>
-      (await served.send('GET', '/v2/models/double', undefined, user.headers)).status
-    expect(await status()).toBe(200)
+  test('an edited file counts for the next request, also of a stream that is open', async () => {
+    const lines: string[] = []
+    const user = makeToken('user')
+    const access = writeAccess({ tokens: [user.entry], permissions: [{ callers: ['token:user'], infer: ['double'] }] })
+    const log = { format: 'json', write: (line: string) => void lines.push(line) } as const
+    const caller = await Caller.start([double], { access, log })
+    const { served } = caller
+    const stream = new GrpcStream(caller, {}, user.headers)
+    /** The status over HTTP, and the error of the next answer of the stream. */
+    const outcome = async (): Promise<[number, string]> => {
+      const count = stream.answers.length
+      stream.write(message)
+      await stream.received(count + 1)
+      const { status } = await served.send('GET', '/v2/models/double', undefined, user.headers)
+      return [status, stream.answers.at(-1)!.errorMessage]
+    }
+    expect(await outcome()).toEqual([200, ''])
     writeFileSync(access, JSON.stringify({ tokens: [user.entry], permissions: [] }))
-    await eventually(async () => expect(await status()).toBe(403))
+    await eventually(async () => expect(await outcome()).toEqual([403, expect.stringContaining('must not use')]))
     writeFileSync(access, JSON.stringify({ tokens: [], permissions: [{ callers: ['*'], infer: ['*'] }] }))
-    await eventually(async () => expect(await status()).toBe(401))
+    await eventually(async () => expect(await outcome()).toEqual([401, expect.stringContaining('not valid')]))
     expect((await caller.errorOf(infer, message, { headers: user.headers }))[0]).toBe('UNAUTHENTICATED')
-    writeFileSync(
-      access,
-      JSON.stringify({ tokens: [user.entry], permissions: [{ callers: ['token:*'], infer: ['*'] }] }),
-    )
-    await eventually(async () => expect(await status()).toBe(200))
-    // A file that is not valid changes nothing.
+    const permissions = [{ callers: ['token:*'], infer: ['*'] }]
+    writeFileSync(access, JSON.stringify({ tokens: [user.entry], permissions }))
+    await eventually(async () => expect(await outcome()).toEqual([200, '']))
+    // A file that is not valid, or not there, changes nothing.
+    const refusals = (): number => lines.filter((line) => line.includes('the old ones stay')).length
     writeFileSync(access, '{')
-    await new Promise((resolve) => setTimeout(resolve, 1500))
-    expect(await status()).toBe(200)
+    await eventually(() => expect(refusals()).toBe(1))
     rmSync(access)
-    await new Promise((resolve) => setTimeout(resolve, 1500))
-    expect(await status()).toBe(200)
+    await eventually(() => expect(refusals()).toBe(2))
+    expect(await outcome()).toEqual([200, ''])
+    stream.call.cancel()
   })
 
   test('a token ends at its time', async () => {

@@ -53,6 +53,18 @@ const deployment = only<{
     }
   }
 }>('kubernetes/deployment.yaml').spec.template
+/** What is added to the deployment, or replaced in it. */
+const secure = only<{
+  spec: {
+    template: {
+      metadata: { annotations: Record<string, string> }
+      spec: {
+        containers: [Container & { volumeMounts: { name: string; mountPath: string }[] }]
+        volumes: { name: string; secret: { secretName: string } }[]
+      }
+    }
+  }
+}>('kubernetes/secure/deployment.yaml').spec.template
 const runtime = only<{ spec: { annotations: Record<string, string>; containers: [Container] } }>(
   'kserve/cluster-serving-runtime.yaml',
 ).spec
@@ -74,6 +86,7 @@ const dockerArguments = JSON.parse(/^CMD (\[.*\])$/m.exec(text('Dockerfile'))![1
 const starts: readonly (readonly [place: string, args: readonly string[]])[] = [
   ['Dockerfile', dockerArguments],
   ['kubernetes', deployment.spec.containers[0].args],
+  ['kubernetes/secure', secure.spec.containers[0].args],
   ['kserve', runtime.containers[0].args],
   ...Object.entries(replicas).map(([name, { command }]) => [`compose ${name}`, command] as const),
 ]
@@ -92,11 +105,14 @@ describe('the files of deploy', () => {
       ['kubernetes/deployment.yaml', 1],
       ['kubernetes/kustomization.yaml', 1],
       ['kubernetes/pod-disruption-budget.yaml', 1],
+      ['kubernetes/secure/deployment.yaml', 1],
+      ['kubernetes/secure/kustomization.yaml', 1],
+      ['kubernetes/secure/service.yaml', 1],
       ['kubernetes/service.yaml', 1],
     ])
     const { resources } = only<{ resources: string[] }>('kubernetes/kustomization.yaml')
     expect(['kustomization.yaml', ...resources].map((name) => `kubernetes/${name}`).toSorted()).toEqual(
-      paths.filter((path) => path.startsWith('kubernetes/')),
+      paths.filter((path) => /^kubernetes\/[^/]+$/.test(path)),
     )
   })
 
@@ -169,6 +185,24 @@ describe('the files of deploy', () => {
     ])
     expect(text('Dockerfile')).toContain('\nEXPOSE 8080 9000\n')
     expect(text('Dockerfile')).toMatch(/^HEALTHCHECK .*http:\/\/127\.0\.0\.1:8080\/v2\/health\/live/m)
+  })
+
+  test('the deployment with certificates has the arguments of the other one, and probes the port of the monitoring', () => {
+    const { args, ports, startupProbe, livenessProbe, readinessProbe, volumeMounts } = secure.spec.containers[0]
+    expect(args.slice(0, 7)).toEqual(deployment.spec.containers[0].args)
+    expect(ports).toEqual([{ name: 'monitoring', containerPort: Number(valueOf(args, '--monitoring-port')) }])
+    expect(secure.metadata.annotations).toEqual({ 'prometheus.io/port': valueOf(args, '--monitoring-port') })
+    expect([startupProbe, livenessProbe, readinessProbe].map(({ httpGet }) => httpGet.port)).toEqual([
+      ...Array.from({ length: 3 }, () => 'monitoring'),
+    ])
+    // Each file of a flag is in a folder that is a secret. The names of those in a secret for TLS are given by Kubernetes.
+    const files = ['--tls-cert', '--tls-key', '--access'].map((flag) => valueOf(args, flag))
+    expect(files.map((file) => file.split('/').at(-1))).toEqual(['tls.crt', 'tls.key', 'access.json'])
+    const folders = volumeMounts.map(({ mountPath }) => mountPath)
+    expect(new Set(files.map((file) => file.split('/').slice(0, -1).join('/')))).toEqual(new Set(folders))
+    expect(secure.spec.volumes.map(({ name }) => name)).toEqual(volumeMounts.map(({ name }) => name))
+    const comment = text('kubernetes/secure/kustomization.yaml')
+    for (const { secret } of secure.spec.volumes) expect(comment).toContain(secret.secretName)
   })
 
   test('the server runs without root and without further rights', () => {

@@ -1,5 +1,5 @@
 import { create, fromBinary, toBinary, type MessageInitShape } from '@bufbuild/protobuf'
-import type { CallOptions, ClientDuplexStream, ServiceError } from '@grpc/grpc-js'
+import { Metadata, type CallOptions, type ClientDuplexStream, type ServiceError } from '@grpc/grpc-js'
 import { eventually } from '@tenon/config/eventually'
 import { expect } from 'vitest'
 import {
@@ -18,9 +18,11 @@ export class GrpcStream {
   /** Resolves with the text of an error that ended the call, or undefined for none. */
   readonly ended: Promise<string | undefined>
 
-  constructor({ client }: Caller, options: CallOptions = {}) {
+  constructor({ client }: Caller, options: CallOptions = {}, headers: Readonly<Record<string, string>> = {}) {
     const path = '/inference.GRPCInferenceService/ModelStreamInfer'
-    this.call = client.makeBidiStreamRequest(path, same, same, options)
+    const metadata = new Metadata()
+    for (const [name, value] of Object.entries(headers)) metadata.set(name, value)
+    this.call = client.makeBidiStreamRequest(path, same, same, metadata, options)
     this.call.on('data', (bytes: Buffer) => this.answers.push(fromBinary(ModelStreamInferResponseSchema, bytes)))
     this.ended = new Promise((resolve) => {
       this.call.on('end', () => resolve(undefined))
