@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { installRuntime } from '@tenon/config/runtimes'
 import { findNode } from '@tenon/config/node-versions'
@@ -11,7 +11,7 @@ const rivals = join(tool, 'rivals')
 
 /** The paths of what `build:native` and {@link prepareArena} make. */
 export const setup: Setup = {
-  library: join(tool, 'build/release/libprove_work.so'),
+  library: join(tool, `build/release/libprove_work.${process.platform === 'darwin' ? 'dylib' : 'so'}`),
   rivals: join(rivals, 'package.json'),
   addon: join(tool, 'build/addon/prove_addon.node'),
 }
@@ -41,6 +41,7 @@ export function prepareArena(): Arena & { readonly absent: readonly Absence[] } 
     execFileSync('pnpm', ['install', '--frozen-lockfile'], { cwd: rivals, stdio: [...stdio] }),
   )
   tryTo('addon', () => {
+    rmSync(setup.addon, { force: true })
     mkdirSync(join(setup.addon, '..'), { recursive: true })
     const includes = [join(rivals, 'node_modules/node-addon-api'), join(tool, 'node_modules/node-api-headers/include')]
     const options = ['-std=c++17', '-O2', '-shared', '-fPIC', '-fvisibility=hidden', '-DNAPI_VERSION=8']

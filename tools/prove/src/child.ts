@@ -3,7 +3,7 @@
  * standard output belongs to the contestants, some of which write to it.
  */
 import { writeFileSync } from 'node:fs'
-import type { Contestant, Setup } from './contestant.ts'
+import type { Contestant, Operations, Setup } from './contestant.ts'
 import { isOffered } from './line.ts'
 import { lines } from './lines/index.ts'
 import type { Report } from './verdict.ts'
@@ -40,8 +40,16 @@ async function reportOf(): Promise<Report> {
     if (line.expected === 'result' || !line.needs.includes('addOne') || line.needs.includes('close'))
       return { kind: 'threw', message }
     // The process must be sound after the error.
-    const next = await offered.addOne(1)
+    const next = await nextCall(offered)
     return next === 2 ? { kind: 'threw', message } : { kind: 'unsound', message, next: String(next) }
+  }
+}
+
+async function nextCall({ addOne }: Operations): Promise<unknown> {
+  try {
+    return await addOne(1)
+  } catch (error) {
+    return messageOf(error)
   }
 }
 

@@ -13,7 +13,7 @@ export interface Loss {
 }
 
 /** Whether a contestant was tried in a line. */
-const isOffered = ({ verdict }: Finding): boolean => verdict !== 'not offered' && verdict !== 'not loaded'
+const wasTried = ({ verdict }: Finding): boolean => verdict !== 'not offered' && verdict !== 'not loaded'
 
 /** Returns the lines in which Tenon does not do what is expected, those first in which most rivals do. */
 export function lossesAmong(findings: readonly Finding[], lines: readonly Line[]): Loss[] {
@@ -23,7 +23,7 @@ export function lossesAmong(findings: readonly Finding[], lines: readonly Line[]
       const line = lines.find(({ name }) => name === finding.line)!
       const own = distance(line, finding.verdict)
       const better = findings
-        .filter((other) => other.line === line.name && isOffered(other) && distance(line, other.verdict) < own)
+        .filter((other) => other.line === line.name && wasTried(other) && distance(line, other.verdict) < own)
         .map(({ contestant }) => contestant)
       return own === 0 ? [] : [{ finding, better }]
     })
@@ -45,12 +45,6 @@ export function surprises(findings: readonly Finding[], losses: readonly Loss[])
     })
 }
 
-/** A row of a speed in which a rival is faster: three quarters of the rounds say so. */
-export interface SlowRow {
-  readonly row: RowResult
-  readonly rival: string
-}
-
 /** Returns the rivals that take less space than Tenon, the smallest first. */
 export function smallerThanTenon(sizes: Readonly<Record<string, InstallSize>>): string[] {
   const own = sizes['tenon']
@@ -58,6 +52,12 @@ export function smallerThanTenon(sizes: Readonly<Record<string, InstallSize>>): 
   return Object.keys(sizes)
     .filter((name) => sizes[name]!.bytes < own.bytes)
     .toSorted((a, b) => sizes[a]!.bytes - sizes[b]!.bytes)
+}
+
+/** A row of a speed in which a rival is faster: three quarters of the rounds say so. */
+export interface SlowRow {
+  readonly row: RowResult
+  readonly rival: string
 }
 
 /** Returns the speeds that Tenon loses, the largest ratio first. */

@@ -58,7 +58,7 @@ export function judge(
     case 'threw':
       return { verdict: (line.reason ?? /: ./).test(report.message) ? 'error' : 'unclear', seen: report.message }
     case 'unsound':
-      return { verdict: 'wrong', seen: `${report.message}, and the next call returned ${report.next}` }
+      return { verdict: 'wrong', seen: `${report.message}, and the next call gave ${report.next}` }
     case 'not offered':
       return { verdict: 'not offered', seen: `without ${report.missing.join(', ')}` }
     case 'not loaded':

@@ -56,7 +56,9 @@ function plotOf(
       const [low, high] = row.quartiles.peers[rival]!
       all.push({ name: rival, value: rounded(value), low: rounded(low), high: rounded(high) })
     }
-    return { title: heading(row), bars: all }
+    // The first rival is grey and Tenon is blue, as in the other plots.
+    const [own, first, ...others] = all
+    return { title: heading(row), bars: first === undefined ? all : [first, own!, ...others] }
   })
   return { name, title, svg: bars(title, groups), left: [...left] }
 }
