@@ -18,6 +18,8 @@ export interface ServerProcess {
   readonly port: number
   /** The processor time of the process and its children until now, in microseconds. */
   processorTime(): number
+  /** The memory of the process in bytes. */
+  residentBytes(): number
   close(): void
 }
 
@@ -57,8 +59,13 @@ function serverOf(name: string, child: ChildProcess, port: number): ServerProces
     name,
     port,
     processorTime: () => treeOf(child.pid!).reduce((sum, one) => sum + timeOf(one), 0),
+    residentBytes: () => residentBytes(child.pid!),
     close: () => void child.kill(),
   }
+}
+
+function residentBytes(pid: number): number {
+  return 1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1])
 }
 
 interface Process {

@@ -7,7 +7,8 @@ import type { AddressInfo, Server as NetServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer, defineModel, type BatchingOptions, type Model } from '@tenon/serve'
-import { Library } from 'tenon'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Library, tensor } from 'tenon'
 import { Authority, type Certificate } from '../test/certificates.ts'
 import { compileKernels } from './kernels.ts'
 
@@ -35,6 +36,39 @@ function certificate(): Certificate {
   process.once('SIGTERM', () => process.exit())
   return new Authority(folder).certifyServer()
 }
+
+/** The models of `streams.ts`. */
+const streams = (): Model[] => [
+  // The time of each yield, with pauses of two milliseconds between them.
+  defineModel({
+    name: 'now',
+    signature: '(count: s32[1]) -> (time: u64[1])',
+    run: async function* ({ count }) {
+      const [most] = count.view() as Int32Array
+      for (let i = 0; i < most!; i++) {
+        if (i > 0) await sleep(2)
+        yield tensor('u64', [1], [process.hrtime.bigint()])
+      }
+    },
+  }),
+  defineModel({
+    name: 'held',
+    signature: '(x: f32[1]) -> (y: f32[1])',
+    instances: 2000,
+    run: async function* ({ x }, { signal }) {
+      yield x
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    },
+  }),
+  defineModel({
+    name: 'endless',
+    signature: '(x: f32[1]) -> (y: f32[1024])',
+    run: async function* () {
+      const y = tensor('f32', [1024])
+      for (;;) yield y
+    },
+  }),
+]
 
 /** The kinds of servers. Each starts one and returns its port. */
 const KINDS: Readonly<Record<string, () => Promise<number>>> = {
@@ -76,6 +110,9 @@ const KINDS: Readonly<Record<string, () => Promise<number>>> = {
   'https-infer': async () => (await createServer({ models: [identity()], http: { port: 0 }, tls: certificate() })).port,
   'grpc-infer': async () =>
     (await createServer({ models: [identity()], http: { port: 0 }, grpc: { port: 0 } })).grpcPort!,
+  streams: async () => (await createServer({ models: streams(), http: { port: 0 } })).port,
+  'grpc-streams': async () =>
+    (await createServer({ models: streams(), http: { port: 0 }, grpc: { port: 0 } })).grpcPort!,
   isolated: async () => {
     const library = await Library.isolate(await compileKernels())
     const identityKernel = defineModel({
