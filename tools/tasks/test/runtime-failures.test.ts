@@ -20,7 +20,7 @@ test('the page about runtimes has a row for each reason why tests fail, with the
 
 test('no test is in two groups', () => {
   for (const runtime of ['bun', 'deno'] as const) {
-    for (const name of ['core', 'scope', 'tstring', 'custom-call', 'packed-func', 'isolate']) {
+    for (const name of ['core', 'scope', 'tstring', 'custom-call', 'packed-func', 'isolate', 'tenon']) {
       const titles = knownIn(runtime, name).map(({ title }) => title)
       expect(titles.filter((title) => titles.some((other) => other !== title && title.startsWith(other)))).toEqual([])
       expect(new Set(titles).size).toBe(titles.length)
