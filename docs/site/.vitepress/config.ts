@@ -4,6 +4,8 @@ import { defineConfig, type DefaultTheme, type MarkdownOptions } from 'vitepress
 import { linkTarget, root } from '../src/link-target.ts'
 import { sections } from '../src/pages.ts'
 import { project } from '../src/project.ts'
+import { referenceAddress, referenceGroups } from '../src/reference-groups.ts'
+import { search } from '../src/search.ts'
 import { allPages, staged } from '../src/stage.ts'
 
 const pages = allPages()
@@ -58,7 +60,7 @@ const anchorOf = (heading: string): string =>
 const sidebar: DefaultTheme.SidebarItem[] = [
   ...sections.map(({ title, pages: listed }) => ({
     text: title,
-    items: listed.map((page) => ({ text: page.title, link: `/${page.address}` })),
+    items: listed.map((page) => ({ text: page.title, link: `/${page.address.replace(/index$/, '')}` })),
   })),
   {
     text: 'Look up',
@@ -69,7 +71,27 @@ const sidebar: DefaultTheme.SidebarItem[] = [
   },
 ]
 
+/** The navigation of the pages of the reference. */
+const referenceSidebar: DefaultTheme.SidebarItem[] = [
+  { text: 'Reference', link: '/reference/' },
+  ...referenceGroups.map(({ task, entries }) => ({
+    text: task,
+    items: entries.map(({ name }) => ({ text: name, link: referenceAddress(name) })),
+  })),
+  { text: 'Guides', link: '/guides/first-kernel' },
+]
+
+/** The addresses of the pages in a navigation. Only these have a next page. */
+const ordered = new Set([
+  ...sections.flatMap((section) => section.pages.map(({ address }) => address)),
+  ...['reference/index', 'errors/index'],
+  ...referenceGroups.flatMap(({ entries }) => entries.map(({ name }) => `reference/${name}/index`)),
+])
+
 export default defineConfig({
+  transformPageData({ relativePath, frontmatter }) {
+    if (!ordered.has(relativePath.replace(/\.md$/, ''))) Object.assign(frontmatter, { prev: false, next: false })
+  },
   srcDir: 'dist/pages',
   outDir: 'dist/site',
   base: process.env['TENON_SITE_BASE'] ?? '/',
@@ -89,14 +111,14 @@ export default defineConfig({
   },
   vite: { define: { SITE_VERSION: JSON.stringify(version) } },
   themeConfig: {
-    search: { provider: 'local' },
+    search: { provider: 'local', options: search },
     nav: [
       { text: 'Guides', link: '/guides/first-kernel', activeMatch: '^/guides/' },
       { text: 'Packages', link: '/packages/tenon', activeMatch: '^/packages/' },
       { text: 'Reference', link: '/reference/', activeMatch: '^/reference/' },
       { text: 'Errors', link: '/errors/', activeMatch: '^/errors/' },
     ],
-    sidebar,
+    sidebar: { '/reference/': referenceSidebar, '/': sidebar },
     outline: [2, 3],
     footer: { message: 'Apache-2.0' },
   },

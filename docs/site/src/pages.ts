@@ -1,3 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path/posix'
+import { root } from './link-target.ts'
+
 /** A page of the site: where its text is in the repository, and where it is on the site. */
 export interface Page {
   /** The Markdown file, relative to the root of the repository. */
@@ -6,6 +10,8 @@ export interface Page {
   readonly address: string
   /** The name in the navigation. */
   readonly title: string
+  /** Words that readers search for and that the page does not have. */
+  readonly words?: readonly string[]
 }
 
 /** Some pages under one heading of the navigation. */
@@ -14,65 +20,114 @@ export interface Section {
   readonly pages: readonly Page[]
 }
 
-const guide = (name: string, title: string): Page => ({ source: `docs/${name}.md`, address: `guides/${name}`, title })
+/** A page of docs. Without a title, its name is its first heading. */
+const guide = (name: string, title?: string, ...words: readonly string[]): Page => {
+  const source = `docs/${name}.md`
+  return { source, address: `guides/${name.replace(/README$/, 'index')}`, title: title ?? headingOf(source), words }
+}
 
-const readme = (name: string, title: string): Page => ({
+const headingOf = (source: string): string => {
+  const [, heading] = /^# (.+)$/m.exec(readFileSync(join(root, source), 'utf8')) ?? []
+  if (heading === undefined) throw new Error(`${source} must have a heading of the first level`)
+  return heading.replaceAll('`', '')
+}
+
+const readme = (name: string, title: string, ...words: readonly string[]): Page => ({
   source: `packages/${name}/README.md`,
   address: `packages/${name}`,
   title,
+  words,
 })
 
-/** All pages but the first one, the reference and the errors, in the order of the navigation. */
+/**
+ * All pages but the first one, the reference and the errors, in the order in which the site leads through them: this is the order of the
+ * navigation, and each page names the next one at its end.
+ */
 export const sections: readonly Section[] = [
   {
-    title: 'Guides',
+    title: 'Start',
     pages: [
       guide('first-kernel', 'A first kernel'),
-      guide('command', 'The tenon command'),
-      guide('bind', 'Bind a C library'),
-      guide('signatures', 'Signatures'),
+      guide('bind', 'Bind a C library', 'libjpeg', 'jpeg', 'header', 'bindings', 'FFI'),
       guide('c-functions', 'C functions'),
-      guide('memory', 'The memory model'),
-      guide('isolation', 'Isolation'),
-      guide('profile-kernel', 'Profile a kernel'),
-      guide('debug-crash', 'Debug a crash'),
-      guide('sharing-memory', 'Sharing memory'),
-      guide('designs', 'The five designs'),
-      guide('packed-functions', 'Packed functions and classes'),
-      guide('custom-calls', 'Custom calls in depth'),
-      { source: 'docs/cookbook/safetensors.md', address: 'cookbook/safetensors', title: 'Safetensors into a kernel' },
-      guide('string-tensors', 'String tensors'),
-      guide('cuda', 'CUDA'),
-    ],
-  },
-  {
-    title: 'Your own kernels',
-    pages: [
-      guide('authoring', 'From a C file to a package'),
-      guide('bind-package', 'From a C header to a package'),
-      guide('native-builds', 'CMake, Make and bundlers'),
+      guide('signatures', 'Signatures'),
       guide('inline', 'Inline sources'),
+      guide('command', 'The tenon command', 'CLI'),
     ],
   },
   {
-    title: 'In production',
+    title: 'Memory',
     pages: [
-      guide('serving', 'Serving kernels'),
+      guide('memory', 'The memory model', 'lifetime', 'use after free', 'leak'),
+      guide('sharing-memory', 'Sharing memory', 'SharedArrayBuffer', 'mmap', 'worker_threads'),
+      guide('tensor-protocol', 'The tensor protocol', 'DLPack'),
+      guide('string-tensors', 'String tensors'),
+    ],
+  },
+  {
+    title: 'Isolation and defects',
+    pages: [
+      guide('isolation', 'Isolation', 'worker', 'sandbox', 'child process'),
+      guide('debug-crash', 'Debug a crash', 'segfault', 'segmentation fault', 'core dump', 'gdb'),
+      guide('profile-kernel', 'Profile a kernel', 'perf'),
+    ],
+  },
+  {
+    title: 'Serving',
+    pages: [
+      guide('serving', 'Serving kernels', 'HTTP', 'gRPC'),
       guide('serving-streams', 'Streams and sequences'),
       guide('serving-pipelines', 'Pipelines of models'),
       guide('serving-versions', 'Versions, canaries and warm-up'),
       guide('serving-access', 'Encryption, callers and logs'),
-      guide('serving-operation', 'Operating a server'),
+      guide('serving-operation', 'Operating a server', 'docker', 'container', 'kubernetes', 'k8s'),
       guide('serving-security', 'Security of serving'),
-      guide('benchmarks', 'Benchmarks'),
-      guide('proof', 'Proof'),
-      guide('migration', 'Moving to Tenon'),
-      guide('koffi', 'koffi beside Tenon'),
-      guide('deployment', 'Deployment'),
+    ],
+  },
+  {
+    title: 'Packages to ship',
+    pages: [
+      guide('authoring', 'From a C file to a package', 'npm', 'publish'),
+      guide('bind-package', 'From a C header to a package', 'npm', 'publish'),
+      guide('native-builds', 'CMake, Make and bundlers'),
+      guide('deployment', 'Deployment', 'docker', 'Alpine', 'electron', 'webpack'),
+      guide('one-file', 'One file to ship', 'single executable', 'SEA'),
       guide('runtimes', 'Node.js, Bun and Deno'),
-      guide('one-file', 'One file to ship'),
-      guide('limits', 'What Tenon does not do'),
+    ],
+  },
+  {
+    title: 'With other libraries',
+    pages: [
+      guide('cookbook/README', 'Cookbook', 'numpy'),
+      guide('cookbook/onnxruntime', 'onnxruntime', 'onnx'),
+      guide('cookbook/tfjs', 'TensorFlow.js'),
+      guide('cookbook/ndarray', 'ndarray'),
       guide('cookbook/arrow-duckdb', 'DuckDB and Arrow'),
+      guide('cookbook/polars', 'polars'),
+      guide('cookbook/safetensors', 'Safetensors into a kernel'),
+      guide('cookbook/images', 'Images', 'jpeg', 'png'),
+      guide('cookbook/fastify', 'Fastify', 'express'),
+      guide('cookbook/shared', 'SharedArrayBuffer'),
+      guide('cookbook/wasm', 'WebAssembly'),
+    ],
+  },
+  {
+    title: 'In depth',
+    pages: [
+      guide('packed-functions', 'Packed functions and classes'),
+      guide('custom-calls', 'Custom calls in depth'),
+      guide('cuda', 'CUDA', 'GPU', 'nvidia'),
+      guide('designs', 'The five designs'),
+    ],
+  },
+  {
+    title: 'Before you choose',
+    pages: [
+      guide('limits', 'What Tenon does not do', 'windows', 'macOS'),
+      guide('benchmarks', 'Benchmarks', 'performance', 'speed'),
+      guide('proof', 'Proof'),
+      guide('migration', 'Moving to Tenon', 'ffi-napi', 'node-addon-api'),
+      guide('koffi', 'koffi beside Tenon'),
       { source: 'SECURITY.md', address: 'security', title: 'Security' },
     ],
   },
@@ -87,7 +142,7 @@ export const sections: readonly Section[] = [
       readme('tstring', '@tenon/tstring'),
       readme('tensorflow', '@tenon/tensorflow'),
       readme('arrow', '@tenon/arrow'),
-      readme('weights', '@tenon/weights'),
+      readme('weights', '@tenon/weights', 'numpy', 'weights of a model'),
       readme('pools', '@tenon/pools'),
       readme('isolate', '@tenon/isolate'),
       readme('nnapi', '@tenon/nnapi'),

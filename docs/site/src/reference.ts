@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path/posix'
 import { Application, type ProjectReflection, type TypeDocOptions } from 'typedoc'
 import type { PluginOptions } from 'typedoc-plugin-markdown'
 import { root } from './link-target.ts'
+import { referenceIndex } from './reference-groups.ts'
 import { staged } from './stage.ts'
 
 /** The packages with a reference, in the order of its list. */
@@ -68,6 +69,7 @@ export async function writeReference(): Promise<void> {
     app.validate(reflection)
     if (app.logger.hasWarnings() || app.logger.hasErrors()) throw new Error('The reference has problems.')
     await app.generateOutputs(reflection)
+    writeFileSync(join(staged, 'reference/index.md'), referenceIndex(entries.map(({ name }) => name)))
     return
   }
 }

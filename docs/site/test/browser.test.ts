@@ -3,25 +3,11 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
+import { launchBrowser, PAGES, SIZES } from '../src/browser.ts'
 import { serveFiles } from '../src/serve-files.ts'
 import { lowContrast } from './low-contrast.ts'
 
-const PAGES = [
-  '/',
-  '/guides/first-kernel.html',
-  '/guides/memory.html',
-  '/guides/isolation.html',
-  '/guides/migration.html',
-  '/guides/deployment.html',
-  '/packages/tenon.html',
-  '/packages/pools.html',
-  '/errors/',
-  '/errors/kernel-crash.html',
-  '/reference/',
-  '/reference/@tenon/scope/variables/ResourceScope.html',
-]
-const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } }
 const screenshots = join(import.meta.dirname, '../dist/screenshots')
 
 let site: Awaited<ReturnType<typeof serveFiles>>
@@ -30,10 +16,7 @@ let browser: Browser
 before(async () => {
   mkdirSync(screenshots, { recursive: true })
   site = await serveFiles(join(import.meta.dirname, '../dist/site'))
-  browser = await chromium.launch({
-    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-  })
+  browser = await launchBrowser()
 })
 after(async () => {
   await browser?.close()
@@ -90,16 +73,60 @@ for (const colorScheme of ['light', 'dark'] as const) {
   }
 }
 
-test('the search finds ResourceScope', async () => {
+/** The pages that must be among the first three results of a word. Any of them will do. */
+const SEARCHED: Readonly<Record<string, readonly string[]>> = {
+  sqlite: ['guides/bind'],
+  jpeg: ['guides/bind', 'guides/cookbook/images'],
+  cmake: ['guides/native-builds'],
+  callback: ['guides/c-functions'],
+  onnx: ['guides/cookbook/onnxruntime'],
+  struct: ['guides/c-functions', 'guides/bind'],
+  pointer: ['guides/c-functions'],
+  segfault: ['guides/debug-crash'],
+  cuda: ['guides/cuda'],
+  numpy: ['guides/cookbook/', 'packages/weights'],
+  gguf: ['packages/weights'],
+  worker: ['guides/isolation', 'guides/memory'],
+  docker: ['guides/deployment', 'guides/serving-operation'],
+  kubernetes: ['guides/serving-operation'],
+  electron: ['guides/deployment'],
+  bun: ['guides/runtimes'],
+  deno: ['guides/runtimes'],
+  ResourceScope: ['guides/memory', 'packages/scope'],
+}
+
+test('the words that people type find the page that helps among the first three results', async (context) => {
   const { page, mishaps } = await open('/guides/memory.html', { viewport: SIZES.desktop })
   await page.keyboard.press('Control+k')
-  await page.locator('#localsearch-input').fill('ResourceScope')
-  const first = page.locator('.result').first()
-  await first.waitFor()
-  assert.match((await first.textContent())!, /ResourceScope/)
+  for (const [word, wanted] of Object.entries(SEARCHED)) {
+    await context.test(word, async () => {
+      const found = await search(page, word)
+      const isFound = found.slice(0, 3).some((address) => wanted.includes(address))
+      assert.ok(isFound, `${word} must find ${wanted.join(' or ')}, got ${found.join(', ')}`)
+    })
+  }
+  await context.test('an exported name leads to the reference as well', async () => {
+    const found = await search(page, 'MemorySegment')
+    assert.ok(
+      found.some((address) => address.startsWith('reference/')),
+      found.join(', '),
+    )
+  })
   await page.context().close()
   assert.deepEqual(mishaps, [])
 })
+
+/** Types a word into the search, and returns the pages that it finds, each once. */
+async function search(page: Page, word: string): Promise<readonly string[]> {
+  await page.locator('#localsearch-input').fill('')
+  await page.locator('.result').first().waitFor({ state: 'detached' })
+  await page.locator('#localsearch-input').fill(word)
+  await page.locator('.result').first().waitFor()
+  const links = await page
+    .locator('a.result')
+    .evaluateAll((results) => results.map((link) => link.getAttribute('href')!))
+  return [...new Set(links.map((link) => link.replace(/^\//, '').replace(/(\.html)?(#.*)?$/, '')))]
+}
 
 test('the menu of versions lists those that the deployed site has, and leads to them', async () => {
   const { page, mishaps } = await open('/guides/memory.html', { viewport: SIZES.desktop })

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path/posix'
 import { test } from 'node:test'
 import { isOlder } from '../.vitepress/theme/is-older.ts'
 import { root } from '../src/link-target.ts'
+import { sections } from '../src/pages.ts'
 
 const site = join(import.meta.dirname, '../dist/site')
 const pages = new Map<string, string>(
@@ -59,4 +60,37 @@ test('no page names a file of another host', () => {
 test('a page of an error knows which versions are older', () => {
   const older = ['0.1.9', '0.1.10', '0.2.0', '0.2.0-beta.1', '1.0.0'].map((version) => isOlder(version, '0.2.0'))
   assert.deepEqual(older, [true, true, false, false, false])
+})
+
+test('each page names the next one, from the first guide to the last page of the navigation', () => {
+  const order = [...sections.flatMap((section) => section.pages.map(({ address }) => address)), 'reference/', 'errors/']
+  const fileOf = (address: string): string =>
+    `/${address.replace(/(^|index|\/)$/, (end) => (end === '/' ? '/index' : end))}.html`
+  const next = (address: string): string | undefined =>
+    /<a class="[^"]*pager-link next" href="([^"]+)"/.exec(pages.get(fileOf(address))!)?.[1]
+  for (const [i, address] of order.entries()) {
+    // The reference has a navigation of its own.
+    if (address === 'reference/') continue
+    const following = order[i + 1]
+    assert.equal(
+      next(address),
+      following === undefined ? undefined : fileOf(following).replace(/index\.html$/, ''),
+      address,
+    )
+  }
+})
+
+test('the jobs on the first page lead to guides', () => {
+  const jobs = new Set([...linksOf('/', pages.get('/index.html')!)].map(({ file }) => file))
+  for (const name of [
+    'first-kernel',
+    'bind',
+    'isolation',
+    'debug-crash',
+    'sharing-memory',
+    'serving',
+    'authoring',
+    'one-file',
+  ])
+    assert.ok(jobs.has(`/guides/${name}.html`), name)
 })

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { methodsByClass } from '@tenon/config/public-methods'
+import * as client from '../../serve/src/client.ts'
 import * as serve from '../../serve/src/index.ts'
 import * as build from '../src/entries/build.ts'
 import * as bundler from '../src/entries/bundler.ts'
@@ -38,7 +39,7 @@ const modules = await Promise.all(entries.map((entry) => import(`@tenon/${entry}
 
 /** Everything that the entries of the packages export, by name. */
 const exported: ReadonlyMap<string, unknown> = new Map(
-  [...modules, tenon, build, bundler, project, testing, serve].flatMap((module) => Object.entries(module)),
+  [...modules, tenon, build, bundler, project, testing, serve, client].flatMap((module) => Object.entries(module)),
 )
 
 /** The sources of the packages. */
