@@ -87,6 +87,8 @@ describe('tenon serve', { timeout: 60_000 }, () => {
       }
       const [code] = await exit
       expect([code, await lost]).toEqual([wanted, 'lost'])
+      // Also lines of a process that ends at once are written.
+      await eventually(() => expect(messagesOf(lines).at(-1)).toBe(wanted === 4 ? 'not drained' : 'interrupted'))
     }
   })
 

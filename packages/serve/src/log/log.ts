@@ -80,7 +80,7 @@ export class Log {
       {
         base: null,
         messageKey: 'message',
-        timestamp: () => `,"time":"${new Date().toISOString()}"`,
+        timestamp: timeMember,
         formatters: { level: (level) => ({ level }) },
       },
       stream,
@@ -130,15 +130,35 @@ export class Log {
   }
 }
 
+/** The lines that were not written to stderr yet. */
+let waiting = ''
+
 let isGuarded = false
 
-/** Writes a line to stderr. A program that reads it no longer does not end the server. */
+/** Writes a line to stderr, together with the others of this turn of the event loop, because each write is a call of the system. */
 function standardError(line: string): void {
   if (!isGuarded) {
     isGuarded = true
+    // A program that reads it no longer does not end the server.
     process.stderr.on('error', () => {})
+    process.on('exit', writeWaiting)
   }
-  process.stderr.write(line)
+  if (waiting === '') setImmediate(writeWaiting)
+  waiting += line
+}
+
+function writeWaiting(): void {
+  if (waiting !== '') process.stderr.write(waiting)
+  waiting = ''
+}
+
+/** The time of the last line as text, because many lines have the same. */
+let [lastTime, lastText] = [0, '']
+
+function timeMember(): string {
+  const now = Date.now()
+  if (now !== lastTime) [lastTime, lastText] = [now, `,"time":"${new Date(now).toISOString()}"`]
+  return lastText
 }
 
 const counted = (suppressed: number): LineFields => (suppressed === 0 ? {} : { suppressed })
