@@ -60,6 +60,22 @@ export interface SlowRow {
   readonly rival: string
 }
 
+/** The quotient of the quartiles of a ratio from which it counts as noisy. */
+const NOISY = 1.5
+
+/** Returns the comparisons whose quartiles are far apart, by the name of their row. */
+export function noisyRowsAmong(results: readonly RowResult[]): string[] {
+  const isNoisy = ({ quartiles }: RowResult, rival: string): boolean => {
+    const [low, high] = quartiles.ratios[rival]!
+    return high > NOISY * low
+  }
+  return results.flatMap((row) =>
+    Object.keys(row.ratios)
+      .filter((rival) => isNoisy(row, rival))
+      .map((rival) => `${row.name}/${rival}`),
+  )
+}
+
 /** Returns the speeds that Tenon loses, the largest ratio first. */
 export function slowRowsAmong(results: readonly RowResult[]): SlowRow[] {
   return results

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { QUICK_PLAN, runBench } from '@tenon/bench'
 import { describe, expect, it } from 'vitest'
 import { installedSize } from '../src/install-size.ts'
-import { slowRowsAmong, smallerThanTenon } from '../src/judgement.ts'
+import { noisyRowsAmong, slowRowsAmong, smallerThanTenon } from '../src/judgement.ts'
 
 describe('speeds find errors in Tenon', () => {
   it(
@@ -37,6 +37,9 @@ describe('speeds find errors in Tenon', () => {
         quartiles: { ...row.quartiles, ratios: { rival: [0.5, 0.7] as const, 'node alone': [0.5, 0.7] as const } },
       }))
       expect(slowRowsAmong(faster)).toEqual([])
+      expect(noisyRowsAmong(faster)).toEqual([])
+      const noisy = { ...faster[0]!, quartiles: { ...faster[0]!.quartiles, ratios: { rival: [0.5, 0.8] as const } } }
+      expect(noisyRowsAmong([{ ...noisy, ratios: { rival: 0.6 } }])).toEqual(['calls/int32/rival'])
     },
   )
 

@@ -1,6 +1,6 @@
 import { markdownTable } from '@tenon/bench'
 import { contestants } from '../contestants/index.ts'
-import { type Loss, lossesAmong, slowRowsAmong, smallerThanTenon } from '../judgement.ts'
+import { type Loss, lossesAmong, noisyRowsAmong, slowRowsAmong, smallerThanTenon } from '../judgement.ts'
 import { knownLosses } from '../known-losses.ts'
 import { lines } from '../lines/index.ts'
 import type { Finding } from '../verdict.ts'
@@ -110,12 +110,15 @@ function lossRow({ finding, better }: Loss): string[] {
 
 function speedSection({ results, sizes }: Proof, plots: readonly Plot[]): string[] {
   const names = [...new Set(results.map(({ name }) => name))]
+  const noisy = noisyRowsAmong(results)
+  const noisyNames = [...new Set(noisy.map((name) => `\`${name}\``))]
   return [
     '## Speed',
     '',
     'The contestants of a row take turns in one process, with the harness of `pnpm bench`. A time is the median of all rounds, and a ratio is the median of the',
-    'ratios of the rounds, with their quartiles. Below 1, Tenon is faster. Times of a busy machine are noisy, most of all those of `async`, `processes` and',
-    '`memory`; wide quartiles show it. A rival that gives a wrong result is not measured.',
+    'ratios of the rounds, with their quartiles. Below 1, Tenon is faster. A rival that gives a wrong result is not measured.',
+    '',
+    `Noisy in this run are ${noisy.length} comparisons, whose quartiles are more than a factor of 1.5 apart: ${noisyNames.join(', ')}.`,
     '',
     ...plots.flatMap(({ name, title, left }) => [
       `![${title}](reports/${name}.svg)`,
