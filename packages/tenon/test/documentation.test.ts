@@ -105,12 +105,18 @@ describeOnLinux('TypeScript blocks', () => {
     expect(unused.map(({ place }) => place)).toEqual([])
   })
 
+  /** Programs of a page run at the same time, and refuse a file that is written again meanwhile. */
+  const writeOnce = async ({ attributes, code }: (typeof files)[number]): Promise<void> => {
+    const path = join(directory, attributes['file']!)
+    const text = await toJavaScript(code)
+    if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text)
+  }
+
   test.concurrent.for(programs.map((block) => [block.place, block] as const))(
     '%s runs alone, and has the values that its comments show',
     { timeout: 120_000 },
     async ([place, { page, code }], { expect: expectHere }) => {
-      for (const file of files.filter((other) => other.page === page))
-        writeFileSync(join(directory, file.attributes['file']!), await toJavaScript(file.code))
+      for (const file of files.filter((other) => other.page === page)) await writeOnce(file)
       const path = `${fileName(place)}.js`
       writeFileSync(join(directory, path), `${importChecks}${await toJavaScript(withChecks(code))}`)
       const { code: exitCode, stderr } = await runInDirectory(directory, process.execPath, [path])
