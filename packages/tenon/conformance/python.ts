@@ -1,7 +1,8 @@
 /**
  * The command `pnpm test:python`, which loads Python into the process of Node.js, and exchanges tensors with NumPy and PyTorch by DLPack, and
  * batches with pyarrow by Arrow's streams. `TENON_PYTHON` is the path of a Python that has them, `python3` by default. It needs a shared
- * library of Python and NumPy 2.1, the first version with DLPack 1. Modules that this Python does not have are listed.
+ * library of Python and NumPy 2.1, the first version with DLPack 1. Modules that this Python does not have are listed. If
+ * `TENON_XGRAMMAR_LIBRARY` is the path of a library of xgrammar (see examples/xgrammar), it fills a bitmask of NumPy.
  */
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * The command `pnpm test:koffi [turbo options]`, which runs the tests of core and of the packages of the five designs with the core through
- * koffi. Only the tests of a list may fail, and those must.
+ * The command `pnpm test:koffi [turbo options]`, which runs the tests of core and of the packages of the five designs, arrow and weights with the
+ * core through koffi. Only the tests of a list may fail, and those must.
  */
 import { runMain } from '@tenon/build'
 
@@ -10,7 +10,7 @@ import { build } from './lib/turbo.ts'
 import { listTestedPackages, runVitest } from './lib/vitest.ts'
 
 const packages = new Set(
-  ['core', 'scope', 'pools', 'tstring', 'packed-func', 'custom-call', 'tensorflow', 'arrow'].map(
+  ['core', 'scope', 'pools', 'tstring', 'packed-func', 'custom-call', 'tensorflow', 'arrow', 'weights'].map(
     (name) => `@tenon/${name}`,
   ),
 )

@@ -3,6 +3,7 @@ import { ReadOnlyError, type Tensor, tensor } from 'tenon'
 import { NativeScope } from 'tenon/scope'
 import { checkDlpack } from './dlpack-pair.ts'
 import { evaluate, offer, python, takeOver } from './python.ts'
+import { checkMask } from './xgrammar-mask.ts'
 
 const names = [
   'int8',
@@ -26,6 +27,8 @@ function sealed(): Tensor<'float32'> {
   return tensor('f32', [2], memory.asReadOnly())
 }
 
+const xgrammar = process.env['TENON_XGRAMMAR_LIBRARY']
+
 await checkDlpack({
   setup: 'import numpy as np',
   whole: `np.array([[1, 2, 3], [4, 5, 6]], dtype='f4')`,
@@ -37,6 +40,7 @@ await checkDlpack({
   types: Object.fromEntries(types.map((name) => [name, name])) as never,
   zeros: (type) => `np.zeros(2, dtype='${type}')`,
   others: {
+    ...(xgrammar === undefined ? {} : { 'xgrammar fills a bitmask of NumPy': () => checkMask(xgrammar) }),
     'a read-only array is a read-only tensor, and the other way'() {
       python('x = np.zeros(2)\nx.flags.writeable = False')
       assert.throws(() => (takeOver('x') as Tensor).set([1, 2]), ReadOnlyError)
