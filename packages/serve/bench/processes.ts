@@ -16,6 +16,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.e
 export interface ServerProcess {
   readonly name: string
   readonly port: number
+  readonly pid: number
   /** The processor time of the process and its children until now, in microseconds. */
   processorTime(): number
   /** The memory of the process in bytes. */
@@ -23,9 +24,15 @@ export interface ServerProcess {
   close(): void
 }
 
-/** Starts one of the servers of `servers.ts`, which use what was built. */
-export async function startServer(name: string): Promise<ServerProcess> {
+/**
+ * Starts one of the servers of `servers.ts`, which use what was built.
+ *
+ * @param processors the number of processors that the server and its workers may use. By default all.
+ */
+export async function startServer(name: string, processors?: number): Promise<ServerProcess> {
   const child = fork(join(import.meta.dirname, 'servers.ts'), [name], { execArgv: [] })
+  // Before it starts workers, which inherit it.
+  if (processors !== undefined) limitProcessors(child.pid!, processors)
   const [port] = (await once(child, 'message')) as [number]
   return serverOf(name, child, port)
 }
@@ -58,6 +65,7 @@ function serverOf(name: string, child: ChildProcess, port: number): ServerProces
   return {
     name,
     port,
+    pid: child.pid!,
     processorTime: () => treeOf(child.pid!).reduce((sum, one) => sum + timeOf(one), 0),
     residentBytes: () => residentBytes(child.pid!),
     close: () => void child.kill(),
@@ -66,6 +74,22 @@ function serverOf(name: string, child: ChildProcess, port: number): ServerProces
 
 function residentBytes(pid: number): number {
   return 1024 * Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1])
+}
+
+/** @throws {Error} if taskset fails. */
+function limitProcessors(process: number, processors: number): void {
+  const args = ['--all-tasks', '--cpu-list', '--pid', `0-${processors - 1}`, String(process)]
+  const { status, stderr, error } = spawnSync('taskset', args, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`taskset ended with ${status}: ${error?.message ?? stderr.trim()}`)
+}
+
+/** The memory of a server, and of the workers that it has started, in bytes. Memory that processes share is divided among them. */
+export function memoryOf({ pid }: ServerProcess): { readonly server: number; readonly workers: number } {
+  const [server, ...workers] = treeOf(pid).map(({ id }) => {
+    const rollup = readFileSync(`/proc/${id}/smaps_rollup`, 'utf8')
+    return 1024 * Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)![1])
+  })
+  return { server: server!, workers: workers.reduce((sum, bytes) => sum + bytes, 0) }
 }
 
 interface Process {

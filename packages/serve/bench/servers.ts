@@ -157,4 +157,40 @@ const KINDS: Readonly<Record<string, () => Promise<number>>> = {
   },
 }
 
-process.send!(await KINDS[process.argv[2]!]!())
+/** A kernel that computes for some microseconds in each call, in some workers: `compute-4-2000`. */
+async function startComputing(workers: number, microseconds: number): Promise<number> {
+  const library = await Library.isolate(await compileKernels(), { workers })
+  const model = defineModel({
+    name: 'compute',
+    kernel: library.kernel('copy_slowly'),
+    memory: library.memory,
+    signature: '(x: f32[n]) -> (y: f32[n])',
+    attributes: { microseconds },
+    instances: workers,
+  })
+  return (await createServer({ models: [model], http: { port: 0 } })).port
+}
+
+/** Some models, each of which has a library of its own with one worker: `models-16`. */
+async function startModels(count: number): Promise<number> {
+  const path = await compileKernels()
+  const models = Array.from({ length: count }, async (_, i) => {
+    const library = await Library.isolate(path)
+    return defineModel({
+      name: `m${i}`,
+      kernel: library.kernel('copy_slowly'),
+      memory: library.memory,
+      signature: '(x: f32[n]) -> (y: f32[n])',
+    })
+  })
+  return (await createServer({ models: await Promise.all(models), http: { port: 0 } })).port
+}
+
+const [kind = '', first, second] = process.argv[2]!.split('-')
+const start =
+  kind === 'compute'
+    ? () => startComputing(Number(first), Number(second))
+    : kind === 'models'
+      ? () => startModels(Number(first))
+      : KINDS[process.argv[2]!]!
+process.send!(await start())

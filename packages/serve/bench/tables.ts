@@ -13,16 +13,19 @@ const PARTS: Readonly<Record<string, (result: Result) => string>> = {
   'serving: goals': goalsTable,
 }
 
+/** Writes the figures of a run into the page of benchmarks. @throws as {@link fillParts} */
+export const fillTables = (page: string, result: Result): string => fillParts(page, PARTS, result)
+
 /**
  * Writes the figures of a run into a page. Each part is the paragraph or table behind a comment with its name.
  *
  * @throws {Error} if the page has no place for a part, or the run has no rows for it.
  */
-export function fillTables(page: string, result: Result): string {
-  return Object.entries(PARTS).reduce((text, [name, write]) => {
+export function fillParts<Run>(page: string, parts: Readonly<Record<string, (run: Run) => string>>, run: Run): string {
+  return Object.entries(parts).reduce((text, [name, write]) => {
     const place = new RegExp(`(<!-- ${name} -->\n\n)(?:.+\n)+`)
     if (!place.test(text)) throw new Error(`The page must have the comment <!-- ${name} --> and text behind it.`)
-    return text.replace(place, (_, head: string) => `${head}${write(result)}\n`)
+    return text.replace(place, (_, head: string) => `${head}${write(run)}\n`)
   }, page)
 }
 

@@ -117,7 +117,7 @@ export class InferenceServer implements AsyncDisposable {
    * Undefined lets all of them go to the highest version again.
    * @throws {ArgumentError} if a weight is not valid, all are 0, or a version is not loaded. @throws {ModelNotFoundError | ModelUnavailableError}
    * @example
-   * server.setTraffic('double', { '1': 90, '2': 10 })
+   * server.setTraffic('double', { '1': 100 })
    */
   setTraffic(model: string, weights: TrafficWeights | undefined): void {
     this.#state.control.setTraffic(model, weights)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { checkGoals } from '../bench/goals.ts'
 import type { Result, Row } from '../bench/result.ts'
+import { capacityTables } from '../bench/capacity-tables.ts'
 import { fillTables } from '../bench/tables.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/benchmarks.md'), 'utf8')
@@ -63,4 +64,31 @@ describe('the tables of serving in the page of benchmarks', () => {
     const others = rows.filter(({ comparison }) => comparison !== 'grpc 1 MiB')
     expect(() => fillTables(page, { ...result, rows: others })).toThrow('must have rows of grpc 1 MiB')
   })
+})
+
+test('the tables of the page of capacity are those of a run, with the arithmetic of an example', () => {
+  const capacityPage = readFileSync(join(import.meta.dirname, '../../../docs/serving-capacity.md'), 'utf8')
+  const of = (median: number) => ({ median, low: median, high: median })
+  const filled = capacityTables(capacityPage, {
+    date: '2026-01-02',
+    node: 'v24.1.0',
+    machine: result.machine,
+    rounds: 5,
+    seconds: 2,
+    kernelTime: 2000,
+    processor: ['HTTP, a function', 'HTTP, a kernel'].flatMap((title) =>
+      ['4 KiB', '64 KiB'].map((size) => ({ title, size, processor: of(1000) })),
+    ),
+    throughput: [{ processors: 1, rate: of(480), processor: of(2083) }],
+    memory: [
+      { models: 0, server: 2 ** 26, workers: 0 },
+      { models: 4, server: 2 ** 26, workers: 2 ** 22 },
+    ],
+  })
+  expect(filled).toMatch(/\| HTTP, a kernel +\| 1,000 µs \(1,000-1,000\) \| 1,000 µs/)
+  // 2,000 x 4 ms are 8 processors, which are 3.3 replicas of 2.4.
+  expect(filled).toContain('2,000 × (1,000 µs + 3,000 µs) = 8.0 processors')
+  expect(filled).toContain('8.0 / (4 × 0.6) = 4 replicas, and one more, so that one can be replaced or lost: 5.')
+  expect(filled).toContain('that of the server (64.0 MiB), 1.0 MiB and the weights')
+  expect(() => capacityTables('', {} as never)).toThrow('must have the comment <!-- capacity: machine -->')
 })

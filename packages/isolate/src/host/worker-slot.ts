@@ -23,9 +23,9 @@ export class WorkerSlot {
     this.backoff = new Backoff(limits.backoff)
   }
 
-  /** Whether the worker can get a call at once. A synchronous call does not wait for a warm-up, because it blocks the thread. */
-  canTake({ isWarmUp, isAsync }: Pick<Execution, 'isWarmUp' | 'isAsync'>): boolean {
-    return this.isFree && (!this.isCold || isWarmUp || !isAsync)
+  /** Whether the worker can get a call at once. */
+  canTake({ isWarmUp }: Pick<Execution, 'isWarmUp'>): boolean {
+    return this.isFree && (!this.isCold || isWarmUp)
   }
 
   /** Whether the worker has no call, and is not about to end. */
