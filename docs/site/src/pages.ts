@@ -81,7 +81,6 @@ export const sections: readonly Section[] = [
       guide('serving-versions', 'Versions, canaries and warm-up'),
       guide('serving-access', 'Encryption, callers and logs'),
       guide('serving-operation', 'Operating a server', 'docker', 'container', 'kubernetes', 'k8s'),
-      guide('serving-operation', 'Operating a server'),
       guide('serving-capacity', 'Capacity'),
       guide('serving-security', 'Security of serving'),
     ],
