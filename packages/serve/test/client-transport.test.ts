@@ -65,6 +65,13 @@ describe.each(['node:http', 'fetch'] as const)('%s', (name) => {
       expect([y?.data, attempts()]).toEqual([new Float32Array([1]), 5])
     })
 
+    test('a request of a sequence is sent once, because it may have run', async () => {
+      const { client, attempts } = await start((_, response) => void response.socket!.resetAndDestroy(), { retries: 4 })
+      const running = client.infer('m', { x: [1] }, { sequence: { id: 1 } })
+      await expect(running).rejects.toMatchObject({ code: 'TENON_MODEL_UNAVAILABLE' })
+      expect(attempts()).toBe(1)
+    })
+
     test('a server that stays unreachable is an error after the last attempt', async () => {
       const { client, attempts } = await start((_, response) => fail(response, 503))
       await expect(client.infer('m', { x: [1] })).rejects.toMatchObject({

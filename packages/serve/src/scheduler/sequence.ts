@@ -40,7 +40,6 @@ export class Sequence {
   readonly jobs: Set<SequencedJob> = new Set()
   /** Whether it is one of the candidates whose requests may run. */
   hasSlot = false
-  isRunning = false
   /** Whether no further requests belong to it. */
   isEnding = false
   /** Its time without requests. */
@@ -60,9 +59,9 @@ export class Sequence {
 
   /** Whether a request may run now. */
   canRun(job: SequencedJob): boolean {
-    if (!this.hasSlot || this.isRunning) return false
+    // A request that runs is the first one until its end.
     const [first] = this.jobs
-    return first === job
+    return this.hasSlot && first === job
   }
 
   /** Ends the state. No request waits for it, so its failure is a warning of the process. */

@@ -56,7 +56,6 @@ export class Sequences {
   /** A request leaves the queue for an instance. */
   begin(job: SequencedJob): void {
     const { place, sequence } = job.request.turn!
-    sequence!.isRunning = true
     // A sequence that was not ended starts anew.
     if (place.isStart) sequence!.endState()
   }
@@ -64,7 +63,6 @@ export class Sequences {
   /** The run of a request has ended. The state after a run that was left alone is not known, so its sequence ends. */
   finish(job: SequencedJob): void {
     const { isLeftAlone, sequence } = job.request.turn!
-    sequence!.isRunning = false
     sequence!.jobs.delete(job)
     if (isLeftAlone) this.#abort(sequence!)
     this.#settle(sequence!)
