@@ -131,7 +131,8 @@ function costs(): string {
 ${rows.join('\n')}
 
 Measured on ${date.slice(0, 10)} with Node.js ${versions.node} on ${machine.cores} processors (${machine.cpu}), on which ${machine.load.toFixed(1)} other
-processes ran on average. [Benchmarks](docs/benchmarks.md) has the plots, and what they cannot show. This command of a checkout measures them again:
+processes ran on average. [Benchmarks](docs/benchmarks.md) has the plots, and what they cannot show, and [Proof](docs/proof.md)
+compares more than time. This command of a checkout measures them again:
 
 \`\`\`sh
 npx pnpm@12 bench --plots --report docs/reports

@@ -95,6 +95,29 @@ const SEARCHED: Readonly<Record<string, readonly string[]>> = {
   ResourceScope: ['guides/memory', 'packages/scope'],
 }
 
+test('a desktop shows the example and the picture of the first page without scrolling', async () => {
+  const { page } = await open('/', { viewport: SIZES.desktop })
+  const ends = await page
+    .locator('.first-c pre, .first-ts pre, .first-output pre, .first-picture img:visible')
+    .evaluateAll((elements) => elements.map((element) => Math.ceil(element.getBoundingClientRect().bottom)))
+  await page.context().close()
+  assert.equal(ends.length, 5)
+  assert.deepEqual(
+    ends.filter((end) => end > SIZES.desktop.height),
+    [],
+  )
+})
+
+test('a picture with two files follows the theme that the reader chooses on the site', async () => {
+  const { page } = await open('/guides/memory.html', { viewport: SIZES.desktop, colorScheme: 'light' })
+  const shown = (): Promise<string | null> => page.locator('img[width="460"]:visible').getAttribute('src')
+  assert.match((await shown())!, /memory-light/)
+  await page.getByRole('switch').first().click()
+  await page.locator('html.dark').waitFor()
+  assert.match((await shown())!, /memory-dark/)
+  await page.context().close()
+})
+
 test('the words that people type find the page that helps among the first three results', async (context) => {
   const { page, mishaps } = await open('/guides/memory.html', { viewport: SIZES.desktop })
   await page.keyboard.press('Control+k')
