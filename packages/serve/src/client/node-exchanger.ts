@@ -24,7 +24,7 @@ export function openExchanger(url: string, certificates: Certificates): Exchange
   for (const [name, value] of given) {
     if (typeof value === 'string' && value.includes('-----BEGIN ')) continue
     throw new ArgumentError(`${name} must be the text of a PEM file`, {
-      hint: 'Read the file with readFileSync(path, "utf8").',
+      hint: 'Read the file as text, and pass the text.',
     })
   }
   const isHttps = url.startsWith('https:')
