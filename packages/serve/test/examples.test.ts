@@ -11,13 +11,23 @@ import { double } from './models.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tenon-models-'))
 mkdirSync(join(folder, 'softmax'))
-const server = await serve.createServer({ models: [double], http: { port: 0 } })
+/** Answers with the numbers below n, one by one. */
+const count = serve.defineModel({
+  name: 'count',
+  signature: '(n: s32[1]) -> (i: s32[1])',
+  run: async function* ({ n }) {
+    for (let i = 0; i < Number(n.toArray()[0]); i++) yield core.tensor('s32', [1], [i])
+  },
+})
+const server = await serve.createServer({ models: [double, count], http: { port: 0 } })
+const client = createClient(`http://127.0.0.1:${server.port}`)
 afterAll(async () => {
+  await client.closeAsync()
   await server.closeAsync()
   rmSync(folder, { recursive: true })
 })
 
 testExamples(fileURLToPath(new URL('..', import.meta.url)), {
   modules: { '@tenon/serve': serve, '@tenon/core': core },
-  context: () => ({ createClient, double, folder, server }),
+  context: () => ({ client, createClient, double, folder, server }),
 })
