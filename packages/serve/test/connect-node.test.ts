@@ -125,7 +125,7 @@ describe('a client of connect-node', () => {
     for await (const { errorMessage, inferResponse } of inference.modelStreamInfer(
       each({ ...doubling(1, 2, 3, 4), id: 'a' }, { modelName: 'none' }, { ...doubling(1, 2, 3, 4), id: 'b' }),
     )) {
-      answers.push(inferResponse?.id ?? errorMessage)
+      answers.push(errorMessage === '' ? inferResponse?.id : errorMessage)
     }
     expect(answers).toEqual(['a', expect.stringContaining('unknown model'), 'b'])
     const { modelStats } = await inference.modelStatistics({ name: 'double' })

@@ -68,7 +68,15 @@ describe('the paths of the protocol', () => {
       {
         name: 'mine',
         version: 'source',
-        extensions: ['binary_tensor_data', 'parameters', 'statistics', 'model_configuration', 'schedule_policy'],
+        extensions: [
+          'binary_tensor_data',
+          'parameters',
+          'statistics',
+          'model_configuration',
+          'schedule_policy',
+          'sequence',
+          'sequence(string_id)',
+        ],
       },
     ])
   })

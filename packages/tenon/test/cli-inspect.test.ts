@@ -67,7 +67,11 @@ describe('the program', () => {
     [['inspect'], 'tenon inspect: the argument <library> is missing', undefined],
     [['inspect', 'x', '--symbol'], 'tenon inspect: there is no flag --symbol', 'Did you mean --symbols?'],
     [['inspect', 'x', '--wrong'], 'tenon inspect: there is no flag --wrong', 'Run tenon inspect --help for the list.'],
-    [['serve', 'x', '--port', '1'], 'tenon serve: there is no flag --port', 'Did you mean --grpc-port or --http-port?'],
+    [
+      ['serve', 'x', '--port', '1'],
+      'tenon serve: there is no flag --port',
+      'Did you mean --grpc-port or --http-port or --monitoring-port?',
+    ],
     [['inspect', 'x', 'y'], 'tenon inspect: unexpected argument y', undefined],
     [['inspect', 'x', '--json', '--json'], 'tenon inspect: --json is given more than once', undefined],
   ])('%j is a usage error', async (args, message, hint) => {

@@ -77,7 +77,9 @@ test.each([
 test('tenon inspect and tenon types know strings', () => {
   expect(run('inspect', library).stdout).toContain('(text: string[...shape]) -> (sizes: s32[...shape])')
   const { stdout } = run('types', library)
-  expect(stdout).toContain("import type { StringTensorLike } from 'tenon/core'")
+  expect(stdout).toContain("import type { ForeignTensor, OfferedStrings, StringTensorLike } from 'tenon/core'")
   expect(stdout).toContain("import type { StringTensor } from 'tenon/tstring'")
-  expect(stdout).toContain('(text: StringTensorLike, options?: Options<never>): StringTensor')
+  expect(stdout).toContain(
+    '(text: StringTensorLike | OfferedStrings | ForeignTensor, options?: Options<never>): StringTensor',
+  )
 })

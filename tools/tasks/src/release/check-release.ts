@@ -121,7 +121,7 @@ const limits: Readonly<Record<string, number>> = {
   '@tenon/scope': 550_000,
   '@tenon/custom-call': 560_000,
   '@tenon/packed-func': 460_000,
-  '@tenon/serve': 480_000,
+  '@tenon/serve': 750_000,
 }
 
 const defaultLimit = 350_000
