@@ -111,6 +111,9 @@ describe('the paths of the protocol', () => {
     expect(stats).toMatchObject({ name: 'double', version: '1', inference_count: 2, execution_count: 2 })
     expect(stats!['inference_stats']!['success']!.count).toBe(2)
     expect(stats!['inference_stats']!['success']!.ns).toBeGreaterThan(0)
+    // Clients read them as integers of 64 bits, and refuse fractions.
+    const nanoseconds = Object.values(stats!['inference_stats']!).map(({ ns }) => ns)
+    expect(nanoseconds).toEqual(nanoseconds.map(Math.round))
     expect((await served.get('/v2/models/stats'))[1]).toEqual(json)
   })
 

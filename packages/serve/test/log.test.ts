@@ -1,3 +1,4 @@
+import { eventually } from '@tenon/config/eventually'
 import { QueueFullError } from '@tenon/core'
 import { KernelCrashError } from 'tenon/isolate'
 import { describe, expect, test } from 'vitest'
@@ -9,7 +10,8 @@ import { RequestRecord } from '../src/log/request-record.ts'
 import { terminalLine } from '../src/log/terminal-line.ts'
 import { Caller } from './caller.ts'
 import { double } from './models.ts'
-import { input, Served } from './support.ts'
+import { endlessModel } from './streams.ts'
+import { connectTo, input, Served } from './support.ts'
 
 type Line = Readonly<Record<string, unknown>>
 
@@ -87,6 +89,20 @@ describe('the log of requests', () => {
       { level: 'warn', path: '/nowhere', status: 404 },
     ])
     expect(lines[0]).not.toHaveProperty('stack')
+  })
+
+  test('has the address of a client that left before the end of its stream', async () => {
+    const { lines, write } = collect()
+    const { model } = endlessModel(1)
+    const served = await Served.start([model], { log: { sample: 1, format: 'json', write } })
+    const { socket, received } = connectTo(served)
+    const body = '{"x":1}'
+    const head = 'POST /v2/models/endless/generate_stream HTTP/1.1\r\nhost: localhost'
+    socket.write(`${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
+    await eventually(() => expect(received()).toContain('data: '))
+    socket.destroy()
+    await eventually(() => expect(lines).toHaveLength(1))
+    expect(lines[0]).toMatchObject({ message: 'the client has left', reason: 'CANCELED', address: '127.0.0.1' })
   })
 
   test('leaves out answered requests by the sample, and never failures', async () => {

@@ -123,10 +123,10 @@ describe('a pipeline that does not fit its models', () => {
     ]
     const pair = (a: string, b: string) => [step(a, { x: 'x' }, { y: 't' }), step(b, { x: 't' }, { y: 'y' })]
     for (const [steps, text] of [
-      [[step('none', { x: 'x' }, { y: 'y' })], 'the pipeline p needs the model none, which is not loaded'],
+      [[step('none', { x: 'x' }, { y: 'y' })], 'the pipeline p needs the model none, which does not exist'],
       [
         [step('same', { x: 'x' }, { y: 'y' }, { version: '2' })],
-        'needs the model same in version 2, which is not loaded',
+        'needs the model same in version 2, which does not exist',
       ],
       [[step('same', { z: 'x' }, { y: 'y' })], 'step 1 of the pipeline p must have inputs of its model, got "z"'],
       [[step('same', { x: 'x' }, { z: 'y' })], 'step 1 of the pipeline p must have outputs of its model, got "z"'],
@@ -149,6 +149,9 @@ describe('a pipeline that does not fit its models', () => {
       await expect(Served.start([define(steps), ...models])).rejects.toThrow(`failed to load 'p': `)
       await expect(Served.start([define(steps), ...models])).rejects.toThrow(text)
     }
+    await expect(Served.start([define([step('none', { x: 'x' }, { y: 'y' })])])).rejects.toThrow(
+      'Add the model, or correct step 1 of the pipeline.',
+    )
     const loop = [
       define([step('q', { x: 'x' }, { y: 'y' })]),
       define([step('p', { x: 'x' }, { y: 'y' })], { name: 'q' }),

@@ -191,6 +191,9 @@ describe('generate_stream', () => {
     const [status, { error }] = await served.infer('count', { inputs: [input('n', 'INT32', [1], [1])] })
     expect(status).toBe(501)
     expect(error).toContain("HTTP end point doesn't support models with decoupled transaction policy")
+    // The client is at fault, and not the model.
+    const text = (await served.send('GET', '/metrics')).body.toString()
+    expect(text).toContain('nv_inference_request_failure{model="count",version="1",reason="OTHER"} 1')
   })
 })
 

@@ -151,7 +151,7 @@ describe('tenon serve', { timeout: 60_000 }, () => {
     expect(large.status).toBe(413)
   })
 
-  test('ends with 1 if another program has the address, and says which', async () => {
+  test('ends with 1 if an address is in use, and says which', async () => {
     const directory = makeRepository({ 'one/model.json': faulty(0), 'one/1/libfaulty.so': { copy: libfaulty } })
     const { url, lines } = await start([directory, '--http-port', '0', '--grpc-port', '0'])
     const { grpc } = JSON.parse(lines.find((line) => line.includes('"listening"'))!) as { grpc: string }
@@ -159,9 +159,10 @@ describe('tenon serve', { timeout: 60_000 }, () => {
     for (const [address, ...args] of [
       [host, '--http-port', port, '--no-grpc'],
       [grpc, '--http-port', '0', '--grpc-port', grpc.split(':')[1]!],
+      [host, '--http-port', '0', '--no-grpc', '--monitoring-port', port],
     ] as const) {
       const { code, stderr } = await runTenonServe(directory, ...args)
-      expect([code, stderr]).toEqual([1, expect.stringContaining(`another program listens on ${address}`)])
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`the address ${address} is in use`)])
     }
   })
 

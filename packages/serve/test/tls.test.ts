@@ -213,7 +213,10 @@ describe('encryption', () => {
     await expect(Served.start([], { tls: { ...one, key: other.key } })).rejects.toThrow(ArgumentError)
     const empty = join(folder, 'empty.pem')
     writeFileSync(empty, '')
-    await expect(Served.start([], { tls: { ...one, clientCa: empty } })).rejects.toThrow(ArgumentError)
+    for (const clientCa of [empty, one.key])
+      await expect(Served.start([], { tls: { ...one, clientCa } })).rejects.toThrow(
+        'tls.clientCa must have the certificate of an authority: ',
+      )
   })
 })
 

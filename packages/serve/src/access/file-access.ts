@@ -110,6 +110,16 @@ export class FileAccess implements Access {
   readonly #current = (): Policy => this.#policy
 }
 
+/** The actions of a caller that belong to no model, for messages. */
+const ACTIONS: Readonly<Record<Need, string>> = {
+  nothing: 'send this request',
+  caller: 'send this request',
+  infer: 'use a model',
+  load: 'load a model',
+  metrics: 'read the metrics',
+  'shared-memory': 'use shared memory',
+}
+
 /** A caller whose credentials were verified. Its permissions are those of the file now, also in a stream that began before it changed. */
 class KnownCaller implements Caller {
   readonly #names: readonly string[]
@@ -134,7 +144,10 @@ class KnownCaller implements Caller {
 
   check(need: Need, model?: string): void {
     if (this.#allows(need, model)) return
-    const what = model === undefined ? 'do this' : `use the model ${JSON.stringify(model.slice(0, 60))}`
+    const what =
+      model === undefined
+        ? ACTIONS[need]
+        : `${need === 'load' ? 'load' : 'use'} the model ${JSON.stringify(model.slice(0, 60))}`
     throw new PermissionDeniedError(`the caller must not ${what}`, {
       hint: 'Ask the operator of the server for the permission.',
       details: { need },

@@ -12,12 +12,15 @@ const STREAM = '/ModelStreamInfer'
 export class GrpcStream implements RequestSource {
   readonly method = 'gRPC'
   readonly stream: ServerHttp2Stream
+  /** Read at once, because the session of a client that has left has no socket. */
+  readonly address: string | undefined
   readonly record: RequestRecord = new RequestRecord(this)
   readonly #headers: IncomingHttpHeaders
   readonly #log: Log
 
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, log: Log) {
     this.stream = stream
+    this.address = stream.session?.socket.remoteAddress
     this.#headers = headers
     this.#log = log
   }
@@ -30,10 +33,6 @@ export class GrpcStream implements RequestSource {
   /** Whether each message is a request of its own, and has a record of its own. */
   get isStream(): boolean {
     return String(this.#headers[':path']).endsWith(STREAM)
-  }
-
-  get address(): string | undefined {
-    return this.stream.session?.socket.remoteAddress
   }
 
   header(name: string): string | undefined {

@@ -63,10 +63,13 @@ export class Exchange {
 
 /** The facts about a request that Node.js keeps. */
 class HttpSource implements RequestSource {
+  /** Read at once, because the socket of a client that has left has no address. */
+  readonly address: string | undefined
   readonly #request: IncomingMessage
 
   constructor(request: IncomingMessage) {
     this.#request = request
+    this.address = request.socket.remoteAddress
   }
 
   get method(): string {
@@ -75,10 +78,6 @@ class HttpSource implements RequestSource {
 
   get path(): string {
     return pathOf(this.#request)
-  }
-
-  get address(): string | undefined {
-    return this.#request.socket.remoteAddress
   }
 
   header(name: string): string | undefined {

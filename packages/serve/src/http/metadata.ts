@@ -70,7 +70,8 @@ function stepConfig(graph: PipelineGraph, { model, version, inputs, outputs }: G
   }
 }
 
-const duration = ({ count, ns }: Duration) => ({ count, ns })
+/** Triton's clients read whole nanoseconds. */
+const duration = ({ count, ns }: Duration) => ({ count, ns: Math.round(ns) })
 
 /** The times of a step of a pipeline, which Triton does not have. */
 const stepStatistics = ({ number, model }: GraphStep, statistics: ModelStatistics): object => ({

@@ -28,7 +28,7 @@ export interface FailedRequest {
   readonly path: string
   /** The status of the answer: that of HTTP, or the number of gRPC. */
   readonly status: number
-  /** The address of the client, if its connection still has one. */
+  /** The address of the client; undefined if it had left before its request was read. */
   readonly address: string | undefined
   /** The header `x-request-id`, or the `id` of an inference. */
   readonly id: string | undefined
@@ -111,7 +111,11 @@ export class Log {
     const { error } = record
     if (error !== undefined) this.#fail(record, error)
     else if (this.#sample > 0 && (this.#sample === 1 || Math.random() < this.#sample))
-      this.write('info', 'answered', requestFields(record, performance.now()))
+      this.write(
+        'info',
+        record.reason === 'CANCELED' ? 'the client has left' : 'answered',
+        requestFields(record, performance.now()),
+      )
   }
 
   #fail(record: RequestRecord, error: unknown): void {

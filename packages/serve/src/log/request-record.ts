@@ -3,13 +3,13 @@ import type { FailureReason } from '../service/metrics.ts'
 import type { InferenceTimes } from '../service/statistics.ts'
 import { readTraceContext } from '../tracing/trace-context.ts'
 
-/** The facts about a request that its transport knows. They are read only if the request has a line in the log. */
+/** The facts about a request that its transport knows. All but the address are read only if the request has a line in the log. */
 export interface RequestSource {
   /** The verb of HTTP, or `gRPC`. */
   readonly method: string
   /** The path without its query, or the method of gRPC. */
   readonly path: string
-  /** The address of the client, if its connection still has one. */
+  /** The address of the client; undefined if it had left before its request was read. */
   readonly address: string | undefined
   /** The value of a header, whose name is in lower case. */
   header(name: string): string | undefined

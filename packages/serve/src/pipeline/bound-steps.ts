@@ -1,5 +1,5 @@
 import { ArgumentError, type TenonError } from '@tenon/core'
-import { ModelUnavailableError } from '../errors.ts'
+import { ModelNotFoundError, ModelUnavailableError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import type { TensorSpec } from '../model/tensor-spec.ts'
 import type { GraphStep, PipelineGraph } from './pipeline-graph.ts'
@@ -89,9 +89,15 @@ export class StepBinder {
       served = find()
     } catch (error) {
       const version = step.version === undefined ? '' : ` in version ${step.version}`
+      const isUnknown = error instanceof ModelNotFoundError
       throw new ModelUnavailableError(
-        `the pipeline ${name} needs the model ${step.model}${version}, which is not loaded`,
-        { hint: 'Load it, or send the request again later.', cause: error },
+        `the pipeline ${name} needs the model ${step.model}${version}, which ${isUnknown ? 'does not exist' : 'is not loaded'}`,
+        {
+          hint: isUnknown
+            ? `Add the model, or correct step ${step.number} of the pipeline.`
+            : 'Load it, or send the request again later.',
+          cause: error,
+        },
       )
     }
     const known = this.#bound[step.number - 1]!

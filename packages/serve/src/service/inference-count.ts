@@ -1,4 +1,4 @@
-import { QueueFullError } from '@tenon/core'
+import { QueueFullError, UnsupportedError } from '@tenon/core'
 import { KernelDeadlineError } from 'tenon/isolate'
 import { InvalidRequestError, ModelUnavailableError, PipelineStepError, RequestTooLargeError } from '../errors.ts'
 import type { RequestRecord } from '../log/request-record.ts'
@@ -69,7 +69,12 @@ export class InferenceCount {
 export function reasonOf(error: unknown, cancellation: Pick<Cancellation, 'isCancelled'>): FailureReason {
   if (error instanceof PipelineStepError) return reasonOf(error.cause, cancellation)
   if (cancellation.isCancelled) return 'CANCELED'
-  if (error instanceof InvalidRequestError || error instanceof RequestTooLargeError) return 'OTHER'
+  if (
+    error instanceof InvalidRequestError ||
+    error instanceof RequestTooLargeError ||
+    error instanceof UnsupportedError
+  )
+    return 'OTHER'
   if (error instanceof KernelDeadlineError) return error.details['stage'] === 'queued' ? 'REJECTED' : 'BACKEND'
   const isRejected =
     error instanceof QueueFullError || error instanceof ModelUnavailableError || faultOf(error) !== undefined

@@ -112,14 +112,12 @@ function readContext(
     honorCipherOrder: true,
     // A client could make the server compute handshakes without end.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-    ...(clientCa === undefined ? {} : { ca: readPem('clientCa', clientCa) }),
+    ...(clientCa === undefined ? {} : { ca: readAuthorities(clientCa) }),
   }
   let certificate: X509Certificate
   try {
     createSecureContext(context)
     certificate = new X509Certificate(context.cert as Buffer)
-    // Without one, every client would be refused.
-    if (clientCa !== undefined) void new X509Certificate(context.ca as Buffer)
   } catch (error) {
     throw new ArgumentError(`tls must have a certificate and its key: ${(error as Error).message}`, {
       hint: 'Check that the files are PEM, and that they belong together.',
@@ -130,6 +128,20 @@ function readContext(
     log.write('warn', 'the certificate has expired', { validTo: certificate.validTo })
   }
   return context
+}
+
+/** Reads the authorities of clients. Without one, the server would refuse every client. */
+function readAuthorities(path: string): Buffer {
+  const pem = readPem('clientCa', path)
+  try {
+    void new X509Certificate(pem)
+  } catch (error) {
+    throw new ArgumentError(`tls.clientCa must have the certificate of an authority: ${(error as Error).message}`, {
+      hint: `Check that ${path} is PEM, and has the certificate of the authority and not its key.`,
+      cause: error,
+    })
+  }
+  return pem
 }
 
 function readPem(name: string, path: string): Buffer {

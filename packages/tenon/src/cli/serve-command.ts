@@ -96,17 +96,19 @@ const args = {
   'request-timeout': {
     type: 'string',
     valueHint: 'duration',
-    description: 'the time in which a request must arrive, such as 1m; 30s without it',
+    description: 'the time in which a request must arrive, such as 1m; 30s without it, and milliseconds without a unit',
   },
   'drain-delay': {
     type: 'string',
     valueHint: 'duration',
-    description: 'how long requests are still answered after SIGTERM, such as 5s; 0 without it',
+    description:
+      'how long requests are still answered after SIGTERM, such as 5s; 0 without it, and milliseconds without a unit',
   },
   'drain-timeout': {
     type: 'string',
     valueHint: 'duration',
-    description: 'how long requests in progress may take then; 30s without it',
+    description:
+      'how long requests in progress may take then, such as 30s, which is the default; milliseconds without a unit',
   },
 } as const satisfies Definition
 
@@ -133,8 +135,8 @@ function explainAddress(error: unknown): never {
   const [, address] = /EADDRINUSE: address already in use ([\d.:[\]\w]+:\d+)/.exec(String(error)) ?? []
   if (address === undefined) throw error
   throw new InputError(
-    `another program listens on ${address}`,
-    'Choose other ports with --http-port and --grpc-port, or 0 for free ones.',
+    `the address ${address} is in use`,
+    'End the program that listens there, or choose other ports with --http-port, --grpc-port and --monitoring-port. Each needs a port of its own, and 0 is a free one.',
   )
 }
 
