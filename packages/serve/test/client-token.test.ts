@@ -38,6 +38,22 @@ describe('a client with a token', () => {
     await expect(one.load('double')).rejects.toThrow(PermissionDeniedError)
   })
 
+  test('learns from a refusal for which action it lacks the permission', async () => {
+    const { entry, token, headers } = makeToken('user')
+    const permissions = [{ callers: ['token:user'], infer: ['double'] }]
+    const served = await Served.start([double], { access: writeAccess({ tokens: [entry], permissions }) })
+    const client = open(`http://${served.server.httpAddress}`, { token })
+    await expect(client.infer('other', { x })).rejects.toThrow('the caller must not use the model "other"')
+    await expect(client.load('double')).rejects.toThrow('the caller must not load the model "double"')
+    for (const [path, action] of [
+      ['/metrics', 'read the metrics'],
+      ['/v2/systemsharedmemory/status', 'use shared memory'],
+    ] as const) {
+      const { body } = await served.send('GET', path, undefined, headers)
+      expect(body.toString()).toContain(`the caller must not ${action}. `)
+    }
+  })
+
   test('does not send it to the place to which a server redirects', async () => {
     const headers: (string | undefined)[] = []
     const serve = async (status: number, more: object): Promise<string> => {
