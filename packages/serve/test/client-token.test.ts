@@ -109,6 +109,22 @@ test('a client trusts the authority that it has, and shows its certificate', asy
   ]
   const client = open(url, { ca, cert, key })
   expect([...(await client.infer('double', { x }))['y']!.data]).toEqual([2, 4, 6, 8])
-  await expect(open(url, { retries: 0 }).metadata()).rejects.toThrow(/cannot be reached/)
-  await expect(open(url, { ca, retries: 0 }).metadata()).rejects.toThrow(/cannot be reached/)
+  const errorOf = async (address: string, options: ClientOptions): Promise<{ sentence: string; hint: string }> =>
+    (await open(address, { ...options, retries: 0 })
+      .metadata()
+      .catch((error: unknown) => error)) as { sentence: string; hint: string }
+  const server = `the server ${url} cannot be reached: `
+  for (const [options, reason] of [
+    [{ cert, key }, 'self-signed certificate in certificate chain'],
+    [{ ca }, 'tlsv13 alert certificate required'],
+    [{ ca, cert, key: readFileSync(authority.certify('/CN=other').key, 'utf8') }, 'key values mismatch'],
+  ] as const) {
+    const { sentence, hint } = await errorOf(url, options)
+    expect([sentence, hint]).toEqual([server + reason, expect.stringContaining('the option ca')])
+  }
+  const { hint } = await errorOf(url.replace('https', 'http'), {})
+  expect(hint).toContain('http: or https:')
+  const plain = await Served.start([double])
+  const { sentence } = await errorOf(`https://${plain.server.httpAddress}`, { ca })
+  expect(sentence).toMatch(/ cannot be reached: wrong version number$/)
 })

@@ -1,6 +1,8 @@
 import { eventually } from '@tenon/config/eventually'
 import { QueueFullError } from '@tenon/core'
 import { KernelCrashError } from 'tenon/isolate'
+import { once } from 'node:events'
+import { connect } from 'node:http2'
 import { describe, expect, test } from 'vitest'
 import { GRPCInferenceService } from '../src/generated/open_inference_pb.js'
 import { defineModel, InvalidRequestError, type Model } from '../src/index.ts'
@@ -103,6 +105,25 @@ describe('the log of requests', () => {
     socket.destroy()
     await eventually(() => expect(lines).toHaveLength(1))
     expect(lines[0]).toMatchObject({ message: 'the client has left', reason: 'CANCELED', address: '127.0.0.1' })
+  })
+
+  test('has the address of a client of gRPC whose connection ended before its request', async () => {
+    const { lines, write } = collect()
+    const caller = await Caller.start([double], { log: { sample: 1, format: 'json', write } })
+    const session = connect(`http://127.0.0.1:${caller.served.server.grpcPort}`)
+    const call = session.request({
+      ':method': 'POST',
+      ':path': '/inference.GRPCInferenceService/ModelInfer',
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    })
+    call.on('error', () => {})
+    await once(call, 'ready')
+    // The answer to a ping follows the head of the call, which the server has read then.
+    await new Promise((resolve) => session.ping(resolve))
+    session.destroy()
+    await eventually(() => expect(lines).toHaveLength(1))
+    expect(lines[0]).toMatchObject({ message: 'the client has left', method: 'gRPC', address: '127.0.0.1' })
   })
 
   test('leaves out answered requests by the sample, and never failures', async () => {

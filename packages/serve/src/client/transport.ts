@@ -56,17 +56,35 @@ async function attemptOnce(exchanger: Exchanger, url: string, attempt: Attempt):
     return reply.status === 200 ? reply : errorOf(reply.status, reply.bytes)
   } catch (error) {
     const { origin } = new URL(url)
-    return new ModelUnavailableError(`the server ${origin} cannot be reached: ${reasonOf(error)}`, {
-      hint: 'Check the URL, and whether the server runs.',
-      cause: error,
-    })
+    const { message = '', code = '' } = rootOf(error)
+    const [, reason] = OPENSSL_MESSAGE.exec(message) ?? []
+    return new ModelUnavailableError(
+      `the server ${origin} cannot be reached: ${reason ?? (message || code || String(error))}`,
+      {
+        hint: TLS_CODE.test(code)
+          ? 'Check that the server answers HTTPS, that the option ca has the authority of its certificate, and that cert and key are there if it asks for them.'
+          : 'Check the URL, also whether it begins with http: or https:, and whether the server runs.',
+        cause: error,
+      },
+    )
   }
 }
 
-/** The first text in a chain of errors that says something. `fetch` hides it behind "fetch failed". */
-function reasonOf(error: unknown): string {
-  const { message = '', code = '', cause } = error as { message?: string; code?: string; cause?: unknown }
-  return cause instanceof Error ? reasonOf(cause) : message || code || String(error)
+/** A message of OpenSSL, whose reason is between numbers and names of files. */
+const OPENSSL_MESSAGE = /error:[\dA-F]{8}:[^:]*:[^:]*:([^:]+)/
+
+/** The codes of Node.js for handshakes that fail, such as `SELF_SIGNED_CERT_IN_CHAIN` and `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED`. */
+const TLS_CODE = /CERT|SSL|TLS|SIGNATURE|EPROTO/
+
+interface SystemError {
+  readonly message?: string
+  readonly code?: string
+}
+
+/** The last error in a chain. `fetch` hides it behind "fetch failed". */
+function rootOf(error: unknown): SystemError {
+  const { cause } = error as { readonly cause?: unknown }
+  return cause instanceof Error ? rootOf(cause) : (error as SystemError)
 }
 
 /** The error for the status of an answer. */
