@@ -183,7 +183,10 @@ describe('warm-up requests of a function', () => {
       deadline: 50,
       run: () => new Promise(() => {}),
     })
-    await expect(start(model)).rejects.toThrow('ran for more than 50 ms')
+    await expect(start(model)).rejects.toMatchObject({
+      message: expect.stringContaining('ran for more than 50 ms') as string,
+      hint: 'Raise the deadline of the model, or make the warm-up request smaller.',
+    })
   })
 })
 

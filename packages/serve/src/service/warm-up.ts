@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import { dtypeInfo, Tensor, TenonError, type DType } from '@tenon/core'
+import { dtypeInfo, KernelDeadlineError, Tensor, TenonError, type DType } from '@tenon/core'
 import { InvalidRequestError, ModelLoadError } from '../errors.ts'
 import { RequestRecord, type RequestSource } from '../log/request-record.ts'
 import type { Model } from '../model/model.ts'
@@ -56,11 +56,16 @@ async function warmUp(model: Model, byteLimit: number): Promise<() => void> {
 
 function failureOf({ name, version }: Model, request: WarmUp, error: unknown): ModelLoadError {
   const isOwn = error instanceof TenonError
+  const late =
+    error instanceof KernelDeadlineError
+      ? 'Raise the deadline of the model, or make the warm-up request smaller.'
+      : undefined
+  const hint = isOwn ? (error.hint ?? late) : undefined
   const reason = isOwn ? error.sentence : error instanceof Error ? error.message : String(error)
   return new ModelLoadError(
     `failed to load '${name}': version ${version} did not answer the warm-up request ${request.name}: ${reason}`,
     {
-      ...(isOwn && error.hint !== undefined ? { hint: error.hint } : {}),
+      ...(hint === undefined ? {} : { hint }),
       details: { model: name, version, request: request.name },
       cause: error,
     },
