@@ -106,7 +106,7 @@ describe('a folder with models', () => {
       expect(error.name).toBe('ModelLoadError')
       return error.message
     }
-    expect(() => ModelRepository.open(makeRepository({}))).toThrow('must have a folder for each model')
+    expect(await errorOf({})).toMatch(/must have a folder for each model, but has none[^]*modelControl: 'explicit'/)
     expect(() => ModelRepository.open('/nowhere')).toThrow('must be a folder with models')
     expect(() => ModelRepository.open('/nowhere')).toThrow('but does not exist')
     expect(await errorOf({ ...good, 'b/model.json': { library: 'x.so' } })).toContain('the field kernel is missing')

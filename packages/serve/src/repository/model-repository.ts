@@ -40,16 +40,14 @@ export class ModelRepository implements ModelSource {
    * Opens a folder of models, or the folder of one model.
    *
    * @param options `name` is the name of the model in a folder of one model. Default: the name of the folder.
-   * @throws {ModelLoadError} if it cannot be read, or has no folder for a model.
+   * @throws {ModelLoadError} if it cannot be read.
    */
   static open(directory: string, options: { readonly name?: string } = {}): ModelRepository {
     const path = resolve(directory)
     const isOne = [...MODULES, MODEL_FILE].some((file) => existsSync(join(path, file)))
     const repository = new ModelRepository(path, isOne ? (options.name ?? basename(path)) : undefined)
-    if (repository.names().length > 0) return repository
-    throw new ModelLoadError(`${directory} must have a folder for each model, but has none`, {
-      hint: `Add ${join(directory, '<name>/model.json')} and ${join(directory, '<name>/1/<library>')}.`,
-    })
+    repository.names()
+    return repository
   }
 
   /** The names of all models, in alphabetical order. @throws {ModelLoadError} if the folder cannot be read. */

@@ -55,9 +55,10 @@ export class ModelControl {
 
   /** All models with their states. @param isOnlyReady without those that do not answer. */
   index(isOnlyReady: boolean): IndexLine[] {
-    for (const name of this.#source?.names() ?? []) this.#registry.entry(name)
+    const names = new Set(this.#source?.names())
+    for (const name of names) this.#registry.entry(name)
     const lines = [...this.#registry.entries()].flatMap(([name, { state, reason, versions }]) => {
-      if (versions.size === 0) return [{ name, version: '', state, reason }]
+      if (versions.size === 0) return names.has(name) ? [{ name, version: '', state, reason }] : []
       return [...versions].map(([version, { fault }]) =>
         fault === undefined
           ? { name, version, state, reason }
@@ -88,9 +89,15 @@ export class ModelControl {
     await warmUpAll(this.#registry.all(), this.#byteLimit)
   }
 
-  /** Loads all models of the source. @throws (rejects with) {ModelLoadError} for the first one that cannot be loaded. */
+  /** Loads all models of the source. @throws (rejects with) {ModelLoadError} for the first one that cannot be loaded, and if there is none. */
   async loadAll(): Promise<void> {
-    for (const name of this.#source?.names() ?? []) await this.#loadOnce(name)
+    const names = this.#source?.names()
+    if (names?.length === 0) {
+      throw new ModelLoadError('the repository must have a folder for each model, but has none', {
+        hint: "Add <name>/model.json and <name>/1/<library>, or set modelControl: 'explicit', with which clients load models later.",
+      })
+    }
+    for (const name of names ?? []) await this.#loadOnce(name)
   }
 
   /**
@@ -112,7 +119,8 @@ export class ModelControl {
   /** Unloads a model after its last request. @throws {ModelNotFoundError | ModelLoadError | UnsupportedError} */
   async unload(name: string): Promise<void> {
     this.checkExplicit()
-    if (!this.#has(name)) {
+    // Its files may be gone already: KServe's agent removes them first.
+    if (!this.#has(name) && !this.#registry.has(name)) {
       throw new ModelNotFoundError(`Request for unknown model: there is no model ${JSON.stringify(name.slice(0, 60))}`)
     }
     checkFromSource(name, this.#registry.entry(name), 'unload')

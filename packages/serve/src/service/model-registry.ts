@@ -56,6 +56,11 @@ export class ModelRegistry {
     }
   }
 
+  /** Whether there is an entry of a name. */
+  has(name: string): boolean {
+    return this.#entries.has(name)
+  }
+
   /** The entry of a name, which is made if there is none. */
   entry(name: string): ModelEntry {
     let entry = this.#entries.get(name)
