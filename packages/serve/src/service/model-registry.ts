@@ -56,9 +56,9 @@ export class ModelRegistry {
     }
   }
 
-  /** Whether there is an entry of a name. */
-  has(name: string): boolean {
-    return this.#entries.has(name)
+  /** Whether a model was loaded, and has not been unloaded since. */
+  isLoaded(name: string): boolean {
+    return this.#entries.get(name)?.loaded !== undefined
   }
 
   /** The entry of a name, which is made if there is none. */
