@@ -120,7 +120,7 @@ export class ModelControl {
   async unload(name: string): Promise<void> {
     this.checkExplicit()
     // Its files may be gone already: KServe's agent removes them first.
-    if (!this.#has(name) && !this.#registry.isLoaded(name)) {
+    if (!this.#has(name) && !this.#registry.isLoadable(name)) {
       throw new ModelNotFoundError(`Request for unknown model: there is no model ${JSON.stringify(name.slice(0, 60))}`)
     }
     checkFromSource(name, this.#registry.entry(name), 'unload')

@@ -56,9 +56,10 @@ export class ModelRegistry {
     }
   }
 
-  /** Whether a model was loaded, and has not been unloaded since. */
-  isLoaded(name: string): boolean {
-    return this.#entries.get(name)?.loaded !== undefined
+  /** Whether there is an entry of a model that does not stay, loaded or not. */
+  isLoadable(name: string): boolean {
+    const entry = this.#entries.get(name)
+    return entry !== undefined && (entry.loaded !== undefined || entry.versions.size === 0)
   }
 
   /** The entry of a name, which is made if there is none. */
