@@ -8,7 +8,7 @@ export interface ProcessorRow {
   readonly processor: Spread
 }
 
-/** What a server with some processors answers. */
+/** The throughput of a server with some processors. */
 export interface ThroughputRow {
   readonly processors: number
   /** Requests a second. */

@@ -68,7 +68,7 @@ const SIZES: readonly (readonly [name: string, elements: number])[] = [
   ['1 MiB', 2 ** 18],
 ]
 
-/** What requests cost besides the time of the model: the model returns its input. */
+/** Measures the cost of requests without the time of the model: the model returns its input. */
 async function measureProcessor(): Promise<ProcessorRow[]> {
   const rows: ProcessorRow[] = []
   for (const [kind, title] of [

@@ -41,7 +41,7 @@ export interface ServerOptions {
    * one kind in a second, the others are only counted.
    */
   readonly logError?: LogError
-  /** What is logged, and where. By default, failures are lines on stderr. */
+  /** The lines that are logged, and their destination. By default, failures are lines on stderr. */
   readonly log?: LogOptions
   /** The encryption of HTTP and gRPC. Default: none. */
   readonly tls?: TlsOptions

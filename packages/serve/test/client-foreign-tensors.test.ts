@@ -22,7 +22,7 @@ const vector = (values: unknown, nullCount: unknown = 0): object => ({
 })
 const series = (values: unknown, nulls = 0): object => ({ nullCount: () => nulls, toTypedArray: () => values })
 
-/** What is sent for an input. */
+/** Returns the tensor that is sent for an input. */
 function sent(value: unknown, datatype = 'FP32'): { shape: readonly number[]; elements: number[] } {
   const { shape, bytes } = readInput({ name: 'x', datatype, shape: [] }, value)
   const Elements = datatype === 'FP32' ? Float32Array : Uint8Array

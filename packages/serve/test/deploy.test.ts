@@ -53,7 +53,7 @@ const deployment = only<{
     }
   }
 }>('kubernetes/deployment.yaml').spec.template
-/** What is added to the deployment, or replaced in it. */
+/** The parts that are added to the deployment, or replaced in it. */
 const secure = only<{
   spec: {
     template: {

@@ -59,7 +59,7 @@ export class GrpcStream {
     await eventually(() => expect(this.answers.length).toBeGreaterThanOrEqual(count))
   }
 
-  /** What tests compare of each answer: its id, its only element or its error, and whether it is the last one of its request. */
+  /** The parts of each answer that tests compare: its id, its only element or its error, and whether it is the last one of its request. */
   summary(): [id: string | undefined, value: number | string | undefined, isFinal: unknown][] {
     return this.answers.map(({ errorMessage, inferResponse }) => {
       const [raw] = inferResponse?.rawOutputContents ?? []

@@ -17,7 +17,7 @@ async function isolate(path: string): Promise<IsolatedLibrary> {
   return library
 }
 
-/** What a sequence keeps in shared memory: the state, and the place of the next one. */
+/** The shared memory of a sequence: the state, and the place of the next one. */
 interface State extends Disposable {
   current: Tensor
   next: Tensor

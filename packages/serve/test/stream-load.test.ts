@@ -113,7 +113,7 @@ describe('many streams', () => {
       ])
     })
     expect(endless.begun).toBe(2)
-    // Which ones run is not known, so all leave.
+    // It is not known which ones run, so all leave.
     for (const socket of sockets) socket.destroy()
     await eventually(async () => {
       expect(await metric(served, 'nv_inference_pending')).toEqual([

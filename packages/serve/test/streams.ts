@@ -11,7 +11,7 @@ export const count: Model = defineModel({
   },
 })
 
-/** What the test knows of the generators of a model. */
+/** The events of the generators of a model, as the test sees them. */
 export interface Watched {
   readonly model: Model
   /** How often a generator was asked for its next element. */

@@ -15,7 +15,7 @@ import {
 import { faulty, libfaulty, makeRepository } from './make-repository.ts'
 import { input, Served } from './support.ts'
 
-/** What this process holds, which must be the same after a load that failed. */
+/** The resources of this process, which must be the same after a load that failed. */
 const held = () => ({
   children: readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').length,
   descriptors: readdirSync('/proc/self/fd').length,

@@ -13,7 +13,7 @@ import { checkPairs, type Libraries } from './pairs.ts'
 
 const names: Libraries = { numpy: 'NumPy', torch: 'PyTorch', pyarrow: 'pyarrow' }
 
-/** What a Python says about itself. */
+/** The version and the packages of a Python. */
 interface Python {
   readonly prefix: string
   /** The path of its shared library. Null if it has none. */

@@ -61,7 +61,7 @@ export type Offered = Partial<Operations>
 /** The runtime that runs a contestant. */
 export type Runtime = 'node' | 'bun' | 'deno'
 
-/** What a contestant needs to start. */
+/** The paths that a contestant needs to start. */
 export interface Setup {
   /** The path of the library of `csrc/work.c`. */
   readonly library: string

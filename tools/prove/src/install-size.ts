@@ -12,7 +12,7 @@ interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
-/** What an installed package takes, with what it depends on. */
+/** The size of an installed package, with its dependencies. */
 export interface InstallSize {
   readonly packages: number
   readonly bytes: number

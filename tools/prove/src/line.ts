@@ -1,6 +1,6 @@
 import type { Offered, Operations } from './contestant.ts'
 
-/** What a line finds in the process of one contestant. */
+/** The result of a line in the process of one contestant. */
 export interface Check {
   readonly isRight: boolean
   /** The value or the figure that was found, for the page. */
@@ -13,7 +13,7 @@ export interface Line {
   readonly name: string
   /** A sentence that says what is done. */
   readonly work: string
-  /** What a contestant must do: give the right result, or throw an error and go on. */
+  /** The required outcome: give the right result, or throw an error and go on. */
   readonly expected: 'result' | 'error'
   /** Words of the error that is expected. Any error with a message is enough by default. */
   readonly reason?: RegExp

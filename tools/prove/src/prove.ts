@@ -38,7 +38,7 @@ const budgets: Readonly<Record<Runtime, { calls: number; start: number }>> = {
 /** The rows of each of the two. */
 const speeds = { calls: works.map(({ name }) => name), start: ['start/first-call'] }
 
-/** What `--only` selects. */
+/** The lines and contestants that `--only` selects. */
 interface Selection {
   readonly line?: string | undefined
   readonly contestant?: string | undefined

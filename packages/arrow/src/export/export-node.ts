@@ -98,7 +98,7 @@ function ofValues(name: string, values: unknown, { validity, format }: Details, 
   throw wrongType(`column ${JSON.stringify(name)}`, 'a tensor, or a StringTensor of @tenon/tstring', values)
 }
 
-/** What a column has besides its values. */
+/** The validity, the format and the metadata of a column. */
 interface Details {
   readonly validity: Tensor | undefined
   readonly format: string | undefined

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What a command of podman wrote, and its exit code. */
+/** The output of a command of podman, and its exit code. */
 interface Ended {
   readonly code: number | null
   readonly stdout: string

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { InvalidRequestError } from '../errors.ts'
 import { ANYONE, NOBODY, type Caller, type Need } from './caller.ts'
 
-/** What a request says about its sender. */
+/** The credentials of the sender of a request. */
 export interface Credentials {
   /** The values of the header `authorization`. */
   readonly authorization: readonly string[]

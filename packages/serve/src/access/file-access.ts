@@ -22,7 +22,7 @@ const MOST_VERIFIED = 1024
 /** A scheme and a token, as RFC 6750 has them. */
 const BEARER = /^bearer +([\w.~+/-]+=*)$/i
 
-/** What an access file says. */
+/** The content of an access file. */
 interface Policy extends Pick<AccessFile, 'permissions'> {
   /** The names of static tokens and their ends, by their keys. */
   readonly tokens: ReadonlyMap<string, { readonly name: string; readonly expires: number }>

@@ -37,7 +37,7 @@ export interface Listener extends Required<HttpOptions> {
   readonly tls: TlsFiles | undefined
 }
 
-/** What a listener knows of its server. */
+/** The parts of its server that a listener needs. */
 type HttpState = Pick<ServerState, 'access' | 'limits' | 'log'>
 
 /** The time in milliseconds in which a request must begin to arrive on a connection that was opened just before the server closes. */

@@ -14,7 +14,7 @@ export interface StreamAnswer {
   readonly parts: AsyncIterable<Part>
   /** Encodes the error of a stream that has begun. */
   encodeFailure(failure: Answer): Part
-  /** What follows the last part. */
+  /** The text behind the last part. */
   readonly end: string
 }
 

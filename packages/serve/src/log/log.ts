@@ -5,7 +5,7 @@ import { failureLine, requestFields, type LineFields } from './request-line.ts'
 import type { RequestRecord } from './request-record.ts'
 import { terminalLine } from './terminal-line.ts'
 
-/** What a server writes to its log. */
+/** The options of the log of a server. */
 export interface LogOptions {
   /**
    * The part of the requests without a failure that have a line, from 0 to 1. Failures always have one, but at most ten of one kind in a second.

@@ -54,7 +54,7 @@ interface FailureLine {
   readonly fields: LineFields
 }
 
-/** What a line says of an error. @param hasStacks whether an error that is not the client's has its stack. */
+/** The fields of a line that describe an error. @param hasStacks whether an error that is not the client's has its stack. */
 export function failureLine(error: unknown, hasStacks: boolean): FailureLine {
   const { name, message, stack } =
     error instanceof Error ? error : { name: 'Error', message: String(error), stack: undefined }

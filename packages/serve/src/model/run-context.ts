@@ -10,11 +10,11 @@ export interface RunSequence<State> {
   readonly id: SequenceId
   readonly isStart: boolean
   readonly isEnd: boolean
-  /** What the option `sequence.state` has made for this sequence. */
+  /** The state that the option `sequence.state` has made for this sequence. */
   readonly state: State
 }
 
-/** What a function that answers requests knows besides its inputs. */
+/** The second argument of a function that answers requests, beside its inputs. */
 export interface RunContext<State = never> {
   /** The parameters of the request that the protocol does not reserve. */
   readonly parameters: Readonly<Record<string, ParameterValue>>

@@ -66,7 +66,7 @@ type Missing<Signature extends string, Tensors> = {
     : Output
 }[keyof ResultTypes<Signature>]
 
-/** What the compiler demands of the steps of a pipeline with a signature. */
+/** The steps that the compiler accepts for a pipeline with a signature. */
 export type CheckedSteps<Signature extends string, Steps extends readonly PipelineStep[]> = [
   Missing<Signature, TensorTypes<Signature, Steps>>,
 ] extends [never]

@@ -6,7 +6,7 @@ import type { ScheduledRequest } from './job.ts'
 export type Requests = readonly { readonly request: ScheduledRequest }[]
 
 /**
- * What a function knows of the requests of its run. It is a class, because every object literal with a getter has a hidden class of its own,
+ * The requests of a run, for its function. It is a class, because every object literal with a getter has a hidden class of its own,
  * which keeps its request in memory until the next full garbage collection.
  */
 export class BatchContext implements ModelContext {

@@ -165,7 +165,7 @@ export class Scheduler {
     }
   }
 
-  /** What a free instance does, or undefined if all requests wait for others of their sequences. */
+  /** The next work of a free instance, or undefined if all requests wait for others of their sequences. */
   #decide(): Decision | undefined {
     if (this.#sequences === undefined) return formBatch(this.#queue, this.#model.batching, performance.now())
     for (const job of this.#queue) if (canRun(job)) return { jobs: [job] }

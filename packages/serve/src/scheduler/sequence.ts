@@ -14,7 +14,7 @@ export class SequenceTurn {
     this.place = place
   }
 
-  /** What the function of the model gets. The state is made when it is read for the first time. */
+  /** The sequence as the function of the model gets it. The state is made when it is read for the first time. */
   get context(): RunSequence<unknown> {
     const { place, sequence } = this as this & { readonly sequence: Sequence }
     return {

@@ -44,7 +44,7 @@ interface Taken {
 /** One side closes its memory while the other uses it. */
 interface Lifetime {
   readonly closed: string
-  /** What the other side has then. */
+  /** The values that the other side has then. */
   readonly left: string
   check(): Awaitable<void>
 }
@@ -58,7 +58,7 @@ export interface Pair {
   /** Tenon has no tensors with negative strides, so none of them is reversed. */
   readonly fromTenon: Readonly<Record<OwnLayout, Cell>>
   readonly lifetimes: readonly Lifetime[]
-  /** What else is promised, by its name. */
+  /** Further promises, by their names. */
   readonly others?: Readonly<Record<string, () => Awaitable<void>>>
 }
 
