@@ -4,7 +4,7 @@ import type { Model } from '../model/model.ts'
 import type { LoadedModel, ModelOverrides, ModelSource } from '../repository/model-source.ts'
 import { cutOff } from '../protocol/wrong-field.ts'
 import { callLater } from './call-later.ts'
-import { serve, type ModelEntry, type ModelRegistry } from './model-registry.ts'
+import { isOfSource, serve, type ModelEntry, type ModelRegistry } from './model-registry.ts'
 import type { ServedModel } from './served-model.ts'
 import { warmUpAll } from './warm-up.ts'
 import { Traffic, type TrafficWeights } from './traffic.ts'
@@ -120,7 +120,7 @@ export class ModelControl {
   async unload(name: string): Promise<void> {
     this.checkExplicit()
     // Its files may be gone already: KServe's agent removes them first.
-    if (!this.#has(name) && !this.#registry.isLoadable(name)) {
+    if (!this.#has(name) && !this.#registry.knows(name)) {
       throw new ModelNotFoundError(`Request for unknown model: there is no model ${JSON.stringify(name.slice(0, 60))}`)
     }
     checkFromSource(name, this.#registry.entry(name), 'unload')
@@ -314,8 +314,8 @@ function loadFailure(name: string, reason: string | undefined, error: unknown): 
 }
 
 /** @throws {ModelLoadError} for a model that the server has had from its start. */
-function checkFromSource(name: string, { versions, loaded }: ModelEntry, change: 'load' | 'unload'): void {
-  if (versions.size === 0 || loaded !== undefined) return
+function checkFromSource(name: string, entry: ModelEntry, change: 'load' | 'unload'): void {
+  if (isOfSource(entry)) return
   throw new ModelLoadError(
     `failed to ${change} '${name}': the server has a model of this name that is not in the repository`,
     {

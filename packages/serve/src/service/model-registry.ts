@@ -37,6 +37,9 @@ const newEntry = (): ModelEntry => ({
   pastRestarts: 0,
 })
 
+/** Whether a model comes from the source, loaded or not. The others are those that the server has had from its start. */
+export const isOfSource = ({ versions, loaded }: ModelEntry): boolean => versions.size === 0 || loaded !== undefined
+
 /** The models of a server by name and version. */
 export class ModelRegistry {
   readonly #entries = new Map<string, ModelEntry>()
@@ -56,10 +59,10 @@ export class ModelRegistry {
     }
   }
 
-  /** Whether there is an entry of a model that does not stay, loaded or not. */
-  isLoadable(name: string): boolean {
+  /** Whether a model of the source has an entry. */
+  knows(name: string): boolean {
     const entry = this.#entries.get(name)
-    return entry !== undefined && (entry.loaded !== undefined || entry.versions.size === 0)
+    return entry !== undefined && isOfSource(entry)
   }
 
   /** The entry of a name, which is made if there is none. */
