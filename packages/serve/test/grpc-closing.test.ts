@@ -1,5 +1,5 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
-import type { ServiceError } from '@grpc/grpc-js'
+import { status, type ServiceError } from '@grpc/grpc-js'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
@@ -43,4 +43,22 @@ test('calls without an end do not hold up the end of the server', async () => {
   expect(fromBinary(ModelStreamInferResponseSchema, bytes).inferResponse?.id).toBe('a')
   expect(await ends[2]).toBe('the server is closing')
   expect(await isDrained).toBe(true)
+})
+
+test('a call that runs when the time to drain is over ends with its connection', async () => {
+  const { model: slow, begun, finish } = heldModel()
+  const { client, served } = await Caller.start([slow])
+  const request = create(ModelInferRequestSchema, {
+    modelName: 'slow',
+    inputs: [{ name: 'x', datatype: 'FP32', shape: [1n] }],
+    rawInputContents: [new Uint8Array(4)],
+  })
+  const bytes = Buffer.from(toBinary(ModelInferRequestSchema, request))
+  const failure = new Promise<ServiceError | null>((resolve) => {
+    client.makeUnaryRequest('/inference.GRPCInferenceService/ModelInfer', same, same, bytes, resolve)
+  })
+  await begun
+  expect(await served.server.closeAsync({ deadline: 100 })).toBe(false)
+  expect(await failure).toMatchObject({ code: status.CANCELLED })
+  finish()
 })

@@ -1,5 +1,5 @@
 import type { Server, ServerCredentials, ServerInterceptingCall, ServerInterceptor } from '@grpc/grpc-js'
-import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import type { Server as TlsServer } from 'node:tls'
 import { authorizationOf, identify, type Access } from '../access/access.ts'
 import type { Caller, Need } from '../access/caller.ts'
@@ -20,6 +20,13 @@ type StreamArguments = [
   rawHeaders: readonly string[],
 ]
 
+/** The connections of a server of gRPC. */
+export interface GrpcConnections {
+  /** Those of each listener with encryption that have not ended. */
+  readonly handshakes: Handshakes[]
+  readonly sessions: Set<ServerHttp2Session>
+}
+
 /** The stream whose call grpc-js makes now. */
 let current: GrpcStream | undefined
 
@@ -33,17 +40,23 @@ export const connectRecord: ServerInterceptor = (_method, call) => {
  * Lets the calls through that the server allows, before grpc-js reads their messages, and limits how their messages arrive. Call it before
  * the server listens.
  *
- * @param onSecure gets the handshakes of each listener with encryption.
+ * @returns the connections that the server gets.
  */
-export function admitStreams(server: Server, state: ServerState, onSecure: (handshakes: Handshakes) => void): void {
+export function admitStreams(server: Server, state: ServerState): GrpcConnections {
   const deadlines = new RunDeadlines(state.limits.timeout)
+  const connections: GrpcConnections = { handshakes: [], sessions: new Set() }
   const inner = server as unknown as { createHttp2Server(credentials: ServerCredentials): Http2Server }
   const create = inner.createHttp2Server.bind(server)
   inner.createHttp2Server = (credentials) => {
     const http2 = create(credentials)
     const handlers = http2.listeners('stream') as ((...args: StreamArguments) => void)[]
     http2.removeAllListeners('stream')
-    if ('setSecureContext' in http2) onSecure(new Handshakes(http2 as unknown as TlsServer, state.log))
+    if ('setSecureContext' in http2)
+      connections.handshakes.push(new Handshakes(http2 as unknown as TlsServer, state.log))
+    http2.on('session', (session) => {
+      connections.sessions.add(session)
+      session.once('close', () => connections.sessions.delete(session))
+    })
     http2.on('stream', (...args: StreamArguments) => {
       const [stream, headers, , rawHeaders] = args
       const call = new GrpcStream(stream, headers, state.log)
@@ -60,6 +73,7 @@ export function admitStreams(server: Server, state: ServerState, onSecure: (hand
     })
     return http2
   }
+  return connections
 }
 
 /** Finds out who sends a call, and refuses it or admits it. */

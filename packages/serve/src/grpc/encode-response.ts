@@ -7,23 +7,54 @@ import { bytesForBody } from '../protocol/tensor-json.ts'
 
 const NO_BYTES = new Uint8Array()
 
+/** The bytes of a message, which are copied to the place from which the connection sends them. A `Buffer` is one, too. */
+export type Message = Pick<Buffer, 'byteLength' | 'copy'>
+
 /** The parts of an answer around the bytes of its outputs. The first one is in front of those of the first output. */
 type Frame = readonly Uint8Array[]
 
 const keptFrames = new KeptHeads<Frame>()
 
+/** A `ModelInferResponse`. The bytes of its outputs are those of the tensors, whose memory must stay until they are copied. */
+class InferMessage implements Message {
+  readonly byteLength: number
+  readonly #frame: Frame
+  readonly #contents: readonly Uint8Array[]
+
+  constructor(frame: Frame, contents: readonly Uint8Array[]) {
+    this.#frame = frame
+    this.#contents = contents
+    let size = 0
+    for (let i = 0; i < frame.length; i++) size += frame[i]!.length
+    for (let i = 0; i < contents.length; i++) size += contents[i]!.length
+    this.byteLength = size
+  }
+
+  /** Copies all bytes. @returns their number */
+  copy(target: Uint8Array, start: number = 0): number {
+    let at = start
+    for (let i = 0; i < this.#frame.length; i++) {
+      const part = this.#frame[i]!
+      target.set(part, at)
+      at += part.length
+      const contents = this.#contents[i]
+      if (contents === undefined) break
+      target.set(contents, at)
+      at += contents.length
+    }
+    return this.byteLength
+  }
+}
+
 /**
  * Encodes an answer as a `ModelInferResponse`. Messages of a library would be several objects for each answer, and their bytes would be copied
  * three times.
  */
-export function encodeInferResponse(response: InferResponse): Buffer {
+export function encodeInferResponse(response: InferResponse): Message {
   const contents = response.outputs.map(({ tensor, written }) =>
     written === undefined ? bytesForBody(tensor) : NO_BYTES,
   )
-  const frame = keptFrames.find(response) ?? keptFrames.add(response, frameOf(response, contents))
-  const parts: Uint8Array[] = []
-  for (let i = 0; i < frame.length; i++) parts.push(frame[i]!, contents[i] ?? NO_BYTES)
-  return Buffer.concat(parts)
+  return new InferMessage(keptFrames.find(response) ?? keptFrames.add(response, frameOf(response, contents)), contents)
 }
 
 function frameOf({ model, id, outputs }: InferResponse, contents: readonly Uint8Array[]): Frame {
@@ -48,11 +79,15 @@ const finalParameters = [false, true].map((isFinal) => {
  *
  * @param response what {@link encodeInferResponse} returned. @param isFinal whether no further answer to its request follows.
  */
-export function encodeStreamResponse(response: Buffer, isFinal: boolean): Buffer {
+export function encodeStreamResponse(response: Message, isFinal: boolean): Buffer {
   const parameters = finalParameters[isFinal ? 1 : 0]
-  const size = response.length + parameters.length
+  const size = response.byteLength + parameters.length
   const head = new BinaryWriter().tag(2, WireType.LengthDelimited).uint32(size).finish()
-  return Buffer.concat([head, response, parameters])
+  const bytes = Buffer.allocUnsafe(head.length + size)
+  bytes.set(head)
+  response.copy(bytes, head.length)
+  bytes.set(parameters, bytes.length - parameters.length)
+  return bytes
 }
 
 function writeOutput(writer: BinaryWriter, { chosen: { spec, range }, tensor, written }: AnsweredOutput): void {

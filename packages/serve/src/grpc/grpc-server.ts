@@ -8,20 +8,20 @@ import {
   type ServerWritableStream,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js'
+import { constants } from 'node:http2'
 import { Health } from '../generated/health_pb.js'
 import { GRPCInferenceService } from '../generated/open_inference_pb.js'
 import { Cancellation } from '../service/cancellation.ts'
 import { describeFailure } from '../service/describe-failure.ts'
-import { freeBytes } from '../service/free-bytes.ts'
+import type { Message } from './encode-response.ts'
 import type { GrpcExchange } from './infer.ts'
 import type { ServerState } from '../service/server-state.ts'
 import type { Carrier } from '../tracing/trace-context.ts'
 import { addressText } from '../http/listen-address.ts'
 import { statusOf } from './failure-code.ts'
 import { GrpcCredentials } from '../tls/grpc-credentials.ts'
-import type { Handshakes } from '../tls/handshakes.ts'
 import type { TlsFiles } from '../tls/tls-files.ts'
-import { admitStreams, connectRecord } from './admit-streams.ts'
+import { admitStreams, connectRecord, type GrpcConnections } from './admit-streams.ts'
 import { recordOf } from './grpc-stream.ts'
 import { checkHealth, unaryHandlers, watchHealth, type UnaryHandler } from './handlers.ts'
 import { serviceDefinition } from './service-definition.ts'
@@ -41,15 +41,15 @@ const ENVELOPE_BYTES = 2 ** 20
 /** The methods of the protocol over gRPC, with encryption or without (h2c). */
 export class GrpcServer {
   readonly #server: Server
-  readonly #handshakes: readonly Handshakes[]
+  readonly #connections: GrpcConnections
   /** The port on which it listens. */
   readonly port: number
   /** The host and the port. */
   readonly address: string
 
-  private constructor(server: Server, host: string, port: number, handshakes: readonly Handshakes[]) {
+  private constructor(server: Server, host: string, port: number, connections: GrpcConnections) {
     this.#server = server
-    this.#handshakes = handshakes
+    this.#connections = connections
     this.port = port
     this.address = addressText(host, port)
   }
@@ -64,10 +64,11 @@ export class GrpcServer {
       // Connections whose clients have vanished end.
       'grpc.keepalive_time_ms': 60_000,
       'grpc.keepalive_timeout_ms': 20_000,
+      // Nothing reads what grpc-js would count of each call. Without it, forceShutdown() ends no connections.
+      'grpc.enable_channelz': 0,
       interceptors: [connectRecord],
     })
-    const handshakes: Handshakes[] = []
-    admitStreams(server, state, (found) => void handshakes.push(found))
+    const connections = admitStreams(server, state)
     server.addService(serviceDefinition(GRPCInferenceService), methodsOf(state))
     server.addService(serviceDefinition(Health), {
       Check: unary(state, (bytes, { record }) => checkHealth(state, bytes, record.caller)),
@@ -80,20 +81,23 @@ export class GrpcServer {
         (error, found) => (error === null ? resolve(found) : reject(error)),
       )
     })
-    return new GrpcServer(server, host, bound, handshakes)
+    return new GrpcServer(server, host, bound, connections)
   }
 
   /** Refuses new calls, and resolves when the last one was answered. */
   close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()))
-    for (const one of this.#handshakes) one.end()
+    for (const one of this.#connections.handshakes) one.end()
     return closed
   }
 
   /** Ends all connections at once. */
   abort(): void {
-    for (const one of this.#handshakes) one.end()
+    const { handshakes, sessions } = this.#connections
+    for (const one of handshakes) one.end()
     this.#server.forceShutdown()
+    // The types of Node.js do not have the number.
+    for (const session of sessions) session.destroy(constants.NGHTTP2_CANCEL as unknown as Error)
   }
 }
 
@@ -126,21 +130,30 @@ function unary(state: ServerState, handler: UnaryHandler): handleUnaryCall<Buffe
   return (call, callback) => {
     const cancellation = new Cancellation()
     const record = recordOf(call)
-    const exchange: GrpcExchange = { cancellation, carrier: carrierOf(call.metadata), record, model: undefined }
+    const exchange: GrpcExchange = {
+      cancellation,
+      carrier: carrierOf(call.metadata),
+      record,
+      model: undefined,
+      onCopied: undefined,
+    }
     record.bytesIn = call.request.length
     let isAnswered = false
     // The event follows an answer, too.
     call.on('cancelled', () => {
       if (!isAnswered) cancellation.cancel(new Error('the client is gone'))
     })
-    const succeed = (bytes: Buffer): void => {
+    const succeed = (message: Message): void => {
       isAnswered = true
       record.status = status.OK
-      record.bytesOut = bytes.length
+      record.bytesOut = message.byteLength
       state.log.end(record)
-      callback(null, bytes)
-      // grpc-js has copied them behind a head of its own.
-      freeBytes(bytes)
+      try {
+        // grpc-js copies it behind a head of its own at once, and needs no more of a buffer than that.
+        callback(null, message as Buffer)
+      } finally {
+        exchange.onCopied?.()
+      }
     }
     const fail = (error: unknown): void => {
       const answer = statusOf(describeFailure(error, exchange.model))
@@ -151,7 +164,7 @@ function unary(state: ServerState, handler: UnaryHandler): handleUnaryCall<Buffe
       state.log.end(record)
       callback(answer)
     }
-    let answer: Buffer | Promise<Buffer>
+    let answer: Message | Promise<Message>
     try {
       answer = handler(call.request, exchange)
     } catch (error) {

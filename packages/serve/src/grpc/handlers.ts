@@ -43,11 +43,12 @@ import type { ServedModel } from '../service/served-model.ts'
 import type { ServerState } from '../service/server-state.ts'
 import { unknownRegion } from '../shared-memory/regions.ts'
 import { decodeMessage } from './decode-message.ts'
+import type { Message } from './encode-response.ts'
 import { infer, type GrpcExchange } from './infer.ts'
 import { configMessage, metadataMessage, statisticsMessage } from './to-message.ts'
 
-/** Answers one message with one. Both are bytes. @throws (or rejects with) the error to answer. */
-export type UnaryHandler = (bytes: Buffer, exchange: GrpcExchange) => Buffer | Promise<Buffer>
+/** Answers the bytes of one message with one. @throws (or rejects with) the error to answer. */
+export type UnaryHandler = (bytes: Buffer, exchange: GrpcExchange) => Message | Promise<Message>
 
 /** The methods with one request and one answer, by name. */
 export function unaryHandlers(state: ServerState): Readonly<Record<string, UnaryHandler>> {

@@ -11,13 +11,15 @@ import { refuseStream, streamInference } from '../service/stream-inference.ts'
 import type { ServedModel } from '../service/served-model.ts'
 import type { ServerState } from '../service/server-state.ts'
 import { decodeInferRequest, divideInferRequest } from './decode-message.ts'
-import { encodeInferResponse } from './encode-response.ts'
+import { encodeInferResponse, type Message } from './encode-response.ts'
 import { readGrpcRequest } from './to-request.ts'
 
 /** One call. */
 export interface GrpcExchange extends Origin {
   /** The model that the message names, for the description of errors. */
   model: string | undefined
+  /** Called once, when the answer was copied or cannot be sent. Undefined for an answer that needs no memory of others. */
+  onCopied: (() => void) | undefined
 }
 
 /** The model that the head of a message names. */
@@ -38,11 +40,13 @@ const FRAME_HEAD = 5
 /**
  * Answers one `ModelInferRequest`.
  *
- * @returns the bytes of a `ModelInferResponse`, at once if nothing has to be waited for.
+ * @returns a `ModelInferResponse`, at once if nothing has to be waited for.
  * @throws (or rejects with) the error to answer.
  */
-export function infer(state: ServerState, bytes: Buffer, exchange: GrpcExchange): Buffer | Promise<Buffer> {
-  return new InferCall(state, bytes, exchange).answer()
+export function infer(state: ServerState, bytes: Buffer, exchange: GrpcExchange): Message | Promise<Message> {
+  const call = new InferCall(state, bytes, exchange)
+  exchange.onCopied = () => call.release()
+  return call.answer()
 }
 
 /** A message for a model, from its parts to its answers. Either {@link answer} or {@link stream} is called, once. */
@@ -101,9 +105,9 @@ export class InferCall {
     return this.#served.model.stream !== undefined
   }
 
-  /** Answers once. @returns the bytes of a `ModelInferResponse`. @throws (or rejects with) the error to answer. */
-  answer(): Buffer | Promise<Buffer> {
-    let answer: Buffer | Promise<Buffer>
+  /** Answers once. @returns a `ModelInferResponse`, of which {@link release} ends the memory. @throws (or rejects with) the error to answer. */
+  answer(): Message | Promise<Message> {
+    let answer: Message | Promise<Message>
     try {
       refuseStream(this.#served.model, 'gRPC')
       answer = this.#open((inference) => inference.run(encodeInferResponse))
@@ -119,8 +123,12 @@ export class InferCall {
     )
   }
 
-  /** Answers any number of times, with the bytes of `ModelInferResponse`s. @throws (rejects with) the error to answer. */
-  async *stream(): AsyncGenerator<Buffer, void, undefined> {
+  /**
+   * Answers any number of times, with `ModelInferResponse`s that must be copied before the next one is asked for. The memory ends with the stream.
+   *
+   * @throws (rejects with) the error to answer.
+   */
+  async *stream(): AsyncGenerator<Message, void, undefined> {
     let inference: Inference
     try {
       inference = await this.#open((one) => one)
@@ -130,7 +138,7 @@ export class InferCall {
     try {
       yield* streamInference(inference, this.#count, encodeInferResponse)
     } finally {
-      this.#end()
+      this.release()
     }
   }
 
@@ -172,19 +180,20 @@ export class InferCall {
       record,
     })
     this.#inference = inference
-    inference.places.forEach((place, i) => place.set(this.#raw[i]!))
+    for (let i = 0; i < inference.places.length; i++) inference.places[i]!.set(this.#raw[i]!)
     freeBytes(this.#bytes, FRAME_HEAD)
     return inference
   }
 
   /** @returns the answer */
-  #succeed(answer: Buffer): Buffer {
+  #succeed(answer: Message): Message {
     try {
       this.#count.succeed()
-      return answer
-    } finally {
-      this.#end()
+    } catch (error) {
+      this.release()
+      throw error
     }
+    return answer
   }
 
   /** @returns the error */
@@ -193,12 +202,12 @@ export class InferCall {
       this.#count.fail(error)
       return error
     } finally {
-      this.#end()
+      this.release()
     }
   }
 
-  /** The answer is encoded, so nothing needs the memory of its tensors. */
-  #end(): void {
+  /** Gives the memory of the tensors back. Called once, when the answer was copied or cannot be sent. */
+  release(): void {
     this.#share.release()
     const closing = this.#inference?.close()
     if (closing === undefined) this.#served.leave()

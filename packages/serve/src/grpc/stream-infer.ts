@@ -43,7 +43,8 @@ export async function streamInfer(state: ServerState, call: StreamCall, origin: 
     requests.add(cancellation)
     const record = origin.record.next()
     record.bytesIn = bytes.length
-    const exchange: GrpcExchange = { cancellation, carrier: origin.carrier, record, model: undefined }
+    const { carrier } = origin
+    const exchange: GrpcExchange = { cancellation, carrier, record, model: undefined, onCopied: undefined }
     const { isStream, answered } = answerMessage(state, call, bytes, exchange)
     const ended = answered
       .catch((error: unknown) => void call.destroy(error as Error))
@@ -89,7 +90,13 @@ async function sendOne(
   message: InferCall,
   { record }: GrpcExchange,
 ): Promise<void> {
-  const answer = encodeStreamResponse(await message.answer(), true)
+  const response = await message.answer()
+  let answer: Buffer
+  try {
+    answer = encodeStreamResponse(response, true)
+  } finally {
+    message.release()
+  }
   record.status = status.OK
   await send(state, call, record, answer)
 }
