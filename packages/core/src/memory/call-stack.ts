@@ -23,7 +23,7 @@ interface CallStack {
 
 /**
  * The lists of calls in progress. A call that must not call {@link leaveCall}, because the stack of JavaScript may be full, stores
- * its place as the depth, and clears its list.
+ * its list at the depth, which it increases. Later it stores its place as the depth, and clears its list.
  */
 export const callsInProgress: { depth: number; readonly lists: (readonly Gated[] | undefined)[] } = {
   depth: 0,

@@ -1,19 +1,17 @@
 /** The time that asynchronous calls of this process wait for a thread. */
 import type { CallTrace } from './call-trace.ts'
 
-let started: CallTrace | undefined
-
 /** The message of the traced call that this thread is starting. Its job belongs to it. */
-export const startedTrace = (): CallTrace | undefined => started
+export const starting: { trace: CallTrace | undefined } = { trace: undefined }
 
 /** Starts a traced call. */
 export function whileStarting<T>(trace: CallTrace, begin: () => T): T {
-  const outer = started
-  started = trace
+  const outer = starting.trace
+  starting.trace = trace
   try {
     return begin()
   } finally {
-    started = outer
+    starting.trace = outer
   }
 }
 

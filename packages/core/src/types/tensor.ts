@@ -3,7 +3,6 @@ import { wrongType } from '../errors/check-arguments.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { describeMemory, offers } from '../interchange/offer.ts'
 import type { tensorSymbol, TensorDescription } from '../interchange/protocol.ts'
-import { highWord, lowWord } from '../memory/address-words.ts'
 import { newCollected } from '../memory/collected-memory.ts'
 import { checkUsable, type Block } from '../memory/block.ts'
 import type { Gate } from '../memory/lifetime.ts'
@@ -74,8 +73,8 @@ export class Tensor<out D extends DType = DType> {
     this.gate = this.block.gate
     this.flags = segment.flags
     this.address = this.block.address + segment.base
-    this.lo = lowWord(this.address)
-    this.hi = highWord(this.address)
+    this.lo = this.address | 0
+    this.hi = (this.address / 2 ** 32) | 0
     this.descriptor = null
   }
 

@@ -1,5 +1,5 @@
 import type { NativeAllocator } from '@tenon/core'
-import type { Gated } from '@tenon/core/internal'
+import { newTensor, type Gated } from '@tenon/core/internal'
 import { allocateResult } from './allocate-result.ts'
 import { callBatch } from './call-batch.ts'
 import type { Callee } from './callee.ts'
@@ -73,7 +73,10 @@ export function callFunction<Call extends FrameCall, Arguments extends CallArgum
       const type = types[i]!
       // The strings of a result are copied to the allocator of the caller after the call, when their size is known.
       const allocator = type.strings === undefined ? (options.allocator ?? ownAllocator) : ownAllocator
-      list[first + i] = allocateResult(type, allocator, options.alignment)
+      const { alignment } = options
+      // Most calls have neither, and need no check of them.
+      const isPlain = allocator === undefined && alignment === undefined
+      list[first + i] = isPlain ? newTensor(type) : allocateResult(type, allocator, alignment)
     }
     share?.(list, operandCount)
   }

@@ -1,5 +1,5 @@
 import { ArgumentError, type StringTensorLike, type TensorLike, type TensorType } from '@tenon/core'
-import { CONSTANTS, inspectAsText, ManagedLifetime, type Gated } from '@tenon/core/internal'
+import { CONSTANTS, inspectAsText, ManagedLifetime, type Gate, type Gated } from '@tenon/core/internal'
 import { runLater, traceRun, type LaterRun, type RunAsyncOptions } from './run-later.ts'
 import type { CallFrame } from '../native/call-frame.ts'
 import type { CallShape } from '../shape/call-shape.ts'
@@ -7,9 +7,9 @@ import { haveAliases, isResizable, withSizes } from '../shape/other-sizes.ts'
 import { BoundCall } from './bound-call.ts'
 import type { CallTarget } from './call-target.ts'
 import { fillList, type TensorUser } from './check-tensors.ts'
+import type { FrameCall } from './frames.ts'
 import { FIRST_TENSOR, listFor } from './operand-list.ts'
 import { BoundStrings, preparedStrings, type PreparedStrings } from './prepared-strings.ts'
-import { ResizedCall } from './resized-call.ts'
 import { runOn, writePointers } from './run-call.ts'
 
 const { TN_XLA_JOB_TYPED: TYPED } = CONSTANTS
@@ -227,6 +227,39 @@ export class PreparedCall<
   }
 }
 inspectAsText(PreparedCall)
+
+/** A prepared call that a function keeps for tensors of other sizes. It has the lifetime and the frames of that call. */
+export class ResizedCall implements FrameCall {
+  readonly gate: Gate
+  readonly target: CallTarget
+  readonly frame: CallFrame
+  readonly shape: CallShape
+  readonly #call: PreparedCall
+
+  constructor(call: PreparedCall, shape: CallShape) {
+    this.gate = call.gate
+    this.target = call.target
+    this.frame = call.frame
+    this.shape = shape
+    this.#call = call
+  }
+
+  get isAlive(): boolean {
+    return this.#call.isAlive
+  }
+
+  closeAfterRuns(): void {
+    this.#call.closeAfterRuns()
+  }
+
+  withTypes(types: readonly TensorType[]): ResizedCall | undefined {
+    return this.#call.withTypes(types)
+  }
+
+  runOf(list: Gated[]): LaterRun {
+    return this.#call.runOf(list, this)
+  }
+}
 
 function refuseRun(call: PreparedCall<never, never>): never {
   call.checkOpen()

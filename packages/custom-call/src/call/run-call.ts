@@ -4,7 +4,6 @@ import {
   callsInProgress,
   CONSTANTS,
   coreFunctionAddress,
-  enterCall,
   guardMode,
   isTraced as isAnyTraced,
   newTrace,
@@ -59,7 +58,6 @@ interface Runs {
 
 /** A function, whose constants are part of the compiled code. The bundler turns those of a module into variables. */
 function makeRuns(): Runs {
-  const enter = enterCall
   const calls = callsInProgress
   const first = FIRST_TENSOR
   const readOnly = READ_ONLY
@@ -95,7 +93,8 @@ function makeRuns(): Runs {
         pointers[place] = lo
         pointers[place + 1] = hi
       }
-      return (isSame || (areApart(shape, frame) && areAliased(shape, list))) && gate.open && target.gate.open
+      if (!isSame && !(areApart(shape, frame) && (shape.aliases.length === 0 || areAliased(shape, list)))) return false
+      return gate.open && target.gate.open
     } catch {
       // One of the tensors is not an object.
       return false
@@ -113,7 +112,8 @@ function makeRuns(): Runs {
     let place = -1
     let status: number
     try {
-      place = enter(held)
+      calls.lists[calls.depth] = held
+      place = calls.depth++
       frame.running = true
       status = run(target.kind, frame, target.name)
     } finally {

@@ -2,6 +2,7 @@ import {
   checkLimits,
   checkOptions,
   coreFunctions,
+  type CoreFunctions,
   guardMode,
   isTraced,
   newTrace,
@@ -91,8 +92,11 @@ export function traceRun(
   })
 }
 
+/** The functions of the core, after the first run. */
+let core: CoreFunctions | undefined
+
 function submit(target: Runnable, frame: CallFrame, done: (status: number) => void): () => boolean {
-  const { tn_xla_async_submit: start, tn_xla_async_cancel: cancel } = coreFunctions()
+  const { tn_xla_async_submit: start, tn_xla_async_cancel: cancel } = (core ??= coreFunctions())
   const { address } = frame
   const functions = {
     submit: (id: number, name: number, length: number, job: number) =>

@@ -1,8 +1,8 @@
 import type { CallTrace } from '../../tracing/call-trace.ts'
-import { noteQueueTime, setNativeClock, startedTrace } from '../../tracing/queue-time.ts'
+import { noteQueueTime, setNativeClock, starting } from '../../tracing/queue-time.ts'
 import { coreFunctions } from '../core-library.ts'
 import { checkStarted } from './check-started.ts'
-import { threadDriver } from './thread-driver.ts'
+import { threadDriver, type ThreadDriver } from './thread-driver.ts'
 import { WORDS } from './frame-layout.ts'
 import { words } from './frame.ts'
 import { addressAt, hasFunctions, setJobDone } from './functions.ts'
@@ -14,7 +14,8 @@ const ids = shared('ids of jobs', () => ({ last: 0 }))
 const tracedJobs: Map<number, CallTrace> = shared('traces of jobs', () => new Map<number, CallTrace>())
 /** The pending jobs for which the event loop does not wait. */
 const unreferenced = shared('unreferenced jobs', () => new Set<number>())
-let isListening = false
+/** Sets whether the event loop keeps running, once a job was started. */
+let keepAlive: ThreadDriver['keepAlive'] | undefined
 let isMeasuring = false
 
 /** The word of the frame, from the general registers on, with the time at which a job has begun. */
@@ -27,17 +28,17 @@ const BEGUN = 14
  * @returns the id that native code names when the job is over.
  */
 export function expectJob(settle: Settle): number {
-  if (!isListening) listen()
-  if (!isMeasuring && startedTrace() !== undefined) measure()
+  if (keepAlive === undefined) listen()
+  if (!isMeasuring && starting.trace !== undefined) measure()
   const id = ++ids.last
   add(id, settle)
   return id
 }
 
 function add(id: number, settle: Settle): void {
-  if (pending.size === unreferenced.size) threadDriver().keepAlive(true)
+  if (pending.size === unreferenced.size) keepAlive!(true)
   pending.set(id, settle)
-  const trace = startedTrace()
+  const { trace } = starting
   if (trace !== undefined) tracedJobs.set(id, trace)
   // Only functions need it.
   if (hasFunctions()) jobContexts.set(id, process.getBuiltinModule('node:async_hooks').AsyncLocalStorage.snapshot())
@@ -49,7 +50,7 @@ export function forgetJob(id: number): boolean {
   if (jobContexts.size > 0) jobContexts.delete(id)
   if (tracedJobs.size > 0) tracedJobs.delete(id)
   const wasReferenced = unreferenced.size === 0 || !unreferenced.delete(id)
-  if (isPending && wasReferenced && pending.size === unreferenced.size) threadDriver().keepAlive(false)
+  if (isPending && wasReferenced && pending.size === unreferenced.size) keepAlive!(false)
   return isPending
 }
 
@@ -57,7 +58,7 @@ export function forgetJob(id: number): boolean {
 export function unrefJob(id: number): void {
   if (!pending.has(id) || unreferenced.has(id)) return
   unreferenced.add(id)
-  if (pending.size === unreferenced.size) threadDriver().keepAlive(false)
+  if (pending.size === unreferenced.size) keepAlive!(false)
 }
 
 export const isPending = (id: number): boolean => pending.has(id)
@@ -69,7 +70,7 @@ function measure(): void {
 }
 
 function listen(): void {
-  isListening = true
+  keepAlive = threadDriver().keepAlive
   setJobDone(() => {
     const id = addressAt(WORDS.general)
     const settle = pending.get(id)
@@ -88,10 +89,10 @@ function listen(): void {
  * @throws {NativeError} if the system has no thread left.
  */
 export function submitCall(settle: () => void): void {
-  if (!isMeasuring && startedTrace() !== undefined) measure()
+  if (!isMeasuring && starting.trace !== undefined) measure()
   const id = ++ids.last
   checkStarted(coreFunctions().tn_call_submit(id), 'starting a call on another thread')
-  if (!isListening) listen()
+  if (keepAlive === undefined) listen()
   add(id, (status) => {
     words[WORDS.state] = status
     words[WORDS.errno] = words[WORDS.general + 4]!
