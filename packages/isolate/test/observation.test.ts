@@ -29,7 +29,11 @@ describe('diagnostics channels', () => {
       const messagesOf = (name: string): Message[] =>
         seen.filter((event) => event.name === name).map(({ message }) => message)
       try {
-        await using workers = await Workers.open({ memory: '256 MiB', restart: { limit: 2, backoff: 1 }, grace: 10 })
+        await using workers = await Workers.open({
+          memory: '256 MiB',
+          restart: { limit: 2, window: 600_000, backoff: 1 },
+          grace: 10,
+        })
         const error = await failureOf(workers.runAsync(bench.call(FAULT.SEGV)))
         // A call that waits for a worker to start would end in the queue.
         await expect.poll(() => workers.health().state).toBe('ready')

@@ -281,6 +281,10 @@ describe('texts', () => {
     point.close()
     expect(inspect(point)).toBe('Point { closed }')
     expect(inspect(Point.prototype)).toBeTypeOf('string')
+  })
+
+  // Bun takes 400 times as long as Node.js for plain objects that are nested so deeply.
+  it('inspect prints 2000 objects inside of each other', { timeout: 600_000 }, () => {
     let chain = new Node!(0, null)
     for (let i = 0; i < 2000; i++) chain = new Node!(i, chain)
     expect(inspect(chain, { depth: null })).toContain('number: 1999')
