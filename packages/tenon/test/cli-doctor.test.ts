@@ -217,19 +217,18 @@ test('libcOf() recognises glibc, musl and systems with one C library', () => {
   const never = (): string => {
     throw new Error('no program must be run')
   }
-  expect(libcOf({ header: { glibcVersionRuntime: '2.36' }, sharedObjects: [] }, never)).toEqual({
-    name: 'glibc',
-    version: '2.36',
-  })
+  const glibc = { header: { glibcVersionRuntime: '2.36' }, sharedObjects: [] }
+  expect(libcOf(glibc, true, never)).toEqual({ name: 'glibc', version: '2.36' })
+  expect(libcOf(glibc, false, never)).toEqual({ name: 'glibc' })
   const musl = { header: {}, sharedObjects: ['/usr/lib/libstdc++.so.6', '/lib/ld-musl-x86_64.so.1'] }
   const output =
     'musl libc (x86_64)\nVersion 1.2.5\nDynamic Program Loader\nUsage: /lib/ld-musl-x86_64.so.1 [options]\n'
-  expect(libcOf(musl, (path) => (path === '/lib/ld-musl-x86_64.so.1' ? output : ''))).toEqual({
+  expect(libcOf(musl, true, (path) => (path === '/lib/ld-musl-x86_64.so.1' ? output : ''))).toEqual({
     name: 'musl',
     version: '1.2.5',
   })
-  expect(libcOf(musl, () => '')).toEqual({ name: 'musl' })
-  expect(libcOf({ header: {}, sharedObjects: ['/usr/lib/libSystem.B.dylib'] }, never)).toBeUndefined()
+  expect(libcOf(musl, true, () => '')).toEqual({ name: 'musl' })
+  expect(libcOf({ header: {}, sharedObjects: ['/usr/lib/libSystem.B.dylib'] }, true, never)).toBeUndefined()
 })
 
 test('sizeText() uses the largest unit', () => {

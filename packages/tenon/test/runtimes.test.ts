@@ -40,6 +40,8 @@ for (const runtime of testedRuntimes) {
       const printed = execFileSync(path, command, { encoding: 'utf8' })
       expect(printed).toContain(`${names[runtime]} `)
       expect(printed).toContain(`${version} (${path})`)
+      const glibc = execFileSync('getconf', ['GNU_LIBC_VERSION'], { encoding: 'utf8' }).trim()
+      expect(printed).toContain(`linux x64, ${runtime === 'deno' ? 'glibc (unknown version)' : glibc}\n`)
     })
 
     test('a watch of a descriptor calls for each time that there is something to read, and keeps nothing running after its end', async () => {

@@ -16,6 +16,8 @@ export interface Runtime extends RuntimeInfo {
   readonly bufferAlignment: 8 | 16
   /** Whether `Buffer.prototype.compare` takes any ranges. Deno refuses a source that ends beyond the size of the target. */
   readonly comparesRanges: boolean
+  /** Whether the diagnostic report names the version of glibc that the process uses. That of Deno always names 2.38. */
+  readonly reportsGlibc: boolean
   /** Whether koffi runs. It needs the libuv of Node.js, and Bun ends the process where libuv is missing. */
   readonly hasKoffi: boolean
   /** Whether a stream of `node:net` reads from a descriptor that it is given. In Bun, it receives nothing. */
@@ -29,6 +31,7 @@ export interface Runtime extends RuntimeInfo {
 const asNode = {
   bufferAlignment: 16,
   comparesRanges: true,
+  reportsGlibc: true,
   hasKoffi: true,
   readsDescriptors: true,
   fileArguments: (flags, path) => [...flags, path],
@@ -72,6 +75,7 @@ function findRuntime(versions: NodeJS.ProcessVersions): Runtime {
       version: deno,
       missing: [],
       comparesRanges: false,
+      reportsGlibc: false,
     }
   if (electron !== undefined) {
     return { ...asNode, name: 'Electron', version: electron, missing: ['has no buffers over native memory'] }

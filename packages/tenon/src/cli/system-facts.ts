@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statfsSync } from 'node:fs'
+import { runtime } from '@tenon/core/internal'
 
 /** A soft and a hard limit of the process. */
 export interface Limit {
@@ -43,7 +44,7 @@ interface Report {
 /** Describes the operating system and the limits of this process. What a system does not have is missing. */
 export function systemFacts(): SystemFacts {
   const report = readReport()
-  const libc = libcOf(report, runLoader)
+  const libc = libcOf(report, runtime.reportsGlibc, runLoader)
   const { open_files: openFiles, max_locked_memory_bytes: lockedMemory } = report.userLimits ?? {}
   const mappings = readNumber('/proc/sys/vm/max_map_count')
   const sharedMemory = readSharedMemory('/dev/shm')
@@ -71,12 +72,17 @@ function readReport(): Report {
   return report
 }
 
-/** @param run runs a program without arguments, and returns its output */
+/**
+ * @param reportsGlibc whether the report has the version of glibc, and not only its name
+ * @param run runs a program without arguments, and returns its output
+ */
 export function libcOf(
   { header, sharedObjects }: Pick<Report, 'header' | 'sharedObjects'>,
+  reportsGlibc: boolean,
   run: (program: string) => string,
 ): Libc | undefined {
-  if (header.glibcVersionRuntime !== undefined) return { name: 'glibc', version: header.glibcVersionRuntime }
+  const { glibcVersionRuntime: glibc } = header
+  if (glibc !== undefined) return { name: 'glibc', ...(reportsGlibc && { version: glibc }) }
   const loader = sharedObjects.find((path) => /\/ld-musl-[^/]+$/.test(path))
   if (loader === undefined) return undefined
   // The loader of musl prints its version when it is run as a program.
