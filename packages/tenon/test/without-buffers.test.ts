@@ -1,10 +1,10 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { toJavaScript, withChecks } from '@tenon/config/example-code'
 import { copyCoreWithoutBuffers } from '@tenon/config/without-buffers'
 import { coreLibrary } from '@tenon/core/internal'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Ended, pageBlocks, readerDirectory, runInDirectory } from './reader.ts'
+import { type Ended, pageBlocks, readerDirectory, root, runInDirectory, writePageFiles } from './reader.ts'
 
 const [SHARED, BUFFERS] = ['shared memory needs views of native memory', 'no buffer over native memory can be made']
 
@@ -15,23 +15,29 @@ const refused: ReadonlyMap<string, string> = new Map([
   ['packages/weights/README.md', BUFFERS],
 ])
 
-/** The README whose first example loads a library that a shell block of the page compiles. */
+/** The README whose first example loads a library that the first lines of a shell block of the page compile. */
 const compiled = 'packages/tensorflow/README.md'
 
 const readme = /^(packages\/[^/]+\/)?README\.md$/
 const firstExamples = [...new Set(pageBlocks.map(({ page }) => page))].flatMap((page) => {
   const first = pageBlocks.find(({ language, page: own }) => own === page && language === 'ts')
-  return readme.test(page) && page !== compiled && first !== undefined ? [[page, first.code] as const] : []
+  return readme.test(page) && first !== undefined ? [[page, first.code] as const] : []
 })
 
 let directory: string
 let variable: string
-beforeAll(() => {
+beforeAll(async () => {
   directory = readerDirectory()
+  writePageFiles(directory, compiled)
+  const shell = pageBlocks.find(
+    ({ page, language, code }) => page === compiled && language === 'sh' && code.startsWith('gcc '),
+  )
+  const { stderr } = await runInDirectory(directory, 'sh', ['-e', '-c', shell!.code.split('\n')[0]!])
+  expect(stderr).toBe('')
   mkdirSync(join(directory, 'electron'))
   const core = copyCoreWithoutBuffers(coreLibrary().path, join(directory, 'electron'))
   variable = `process.env.TENON_CORE_LIBRARY = ${JSON.stringify(core)}\n`
-})
+}, 120_000)
 afterAll(() => rmSync(directory, { recursive: true }))
 
 /** Runs a program in a process without buffers over native memory. */
@@ -53,7 +59,8 @@ if (process.platform !== 'win32' && process.env['TENON_DRIVER'] !== 'koffi') {
     })
 
     test('the READMEs are found', () => {
-      expect(firstExamples.length).toBeGreaterThan(10)
+      const names = readdirSync(join(root, 'packages')).map((name) => `packages/${name}/README.md`)
+      expect(firstExamples.map(([page]) => page).toSorted()).toEqual(['README.md', ...names].toSorted())
       expect(firstExamples.filter(([page]) => refused.has(page))).toHaveLength(refused.size)
     })
 
