@@ -1,9 +1,11 @@
 /**
- * The command `pnpm docs:try [guides] [--packages DIRECTORY] [--site DIRECTORY]`, which tries the guides as a new user would: from the built
+ * The command `pnpm docs:try [guides] [--runtime bun] [--packages DIRECTORY] [--site DIRECTORY]`, which tries the guides as a new user would: from the built
  * site alone, each in an empty project whose packages come from a registry on this machine. The blocks of the HTML run in order, as they are
  * printed. A project begins with the package.json and the installation that the first guide prints, unless the guide makes one. Tenon's packages are the tarballs of the
  * folder, or are packed for this machine; the site is that of `pnpm docs:build`, which is built unless `--site` says where it is. Prints each block
- * that failed or cannot run here, with the reason, and writes docs/reports/docs-try.md. Needs a C compiler, curl and npm's registry.
+ * that failed or cannot run here, with the reason, and writes docs/reports/docs-try.md. Needs a C compiler, curl and npm's registry. With
+ * `--runtime bun` or `deno`, the reader has that runtime instead of Node.js and npm, writes the commands that docs/runtimes.md has for those of the
+ * guides, and by default follows those of a new user.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -11,7 +13,10 @@ import { parseArgs } from 'node:util'
 
 import { runMain, ToolError } from '@tenon/build'
 
+import { testedRuntimes } from '@tenon/config/runtimes'
+
 import { followGuide, type Followed } from './guides/follow-guide.ts'
+import { nodeReader, pathWithout, readers, type Reader } from './guides/readers.ts'
 import { siteBlocks, type SiteBlock } from './guides/site-blocks.ts'
 import { writeCampaign } from './lib/campaign-report.ts'
 import { root } from './lib/root.ts'
@@ -22,23 +27,31 @@ import { rehearse, type Sandbox } from './rehearse/rehearsal.ts'
 /** The guide whose first blocks make a project. */
 const FIRST = 'first-kernel'
 
+/** The guides of a new user of Bun or Deno. */
+const OF_RUNTIMES = [FIRST, 'isolation', 'serving', 'one-file', 'runtimes']
+
 await runMain(async () => {
   const start = new Date()
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { packages: { type: 'string' }, site: { type: 'string' } },
+    options: { runtime: { type: 'string' }, packages: { type: 'string' }, site: { type: 'string' } },
   })
+  const runtime = testedRuntimes.find((name) => name === values.runtime)
+  if (runtime === undefined && values.runtime !== undefined)
+    throw new ToolError(`--runtime must be ${testedRuntimes.join(' or ')}, got ${values.runtime}`)
   if (values.packages === undefined) await build()
   if (values.site === undefined) await runInSite(['src/build.ts'])
   const guides = readGuides(values.site ?? join(root, 'docs/site/dist/site'))
   const unknown = positionals.filter((name) => !guides.has(name))
   if (unknown.length > 0) throw new ToolError(`the site has no guide ${unknown.join(', ')}`)
-  const chosen = positionals.length > 0 ? positionals : [...guides.keys()]
+  const all = runtime === undefined ? [...guides.keys()] : OF_RUNTIMES
+  const chosen = positionals.length > 0 ? positionals : all
   await rehearse(values.packages, async (rehearsal) => {
-    const sandbox = rehearsal.sandbox()
+    const sandbox = rehearsal.sandbox(undefined, runtime && pathWithout(runtime))
+    const reader = runtime === undefined ? nodeReader : readers[runtime]
     const followed: Followed[] = []
-    for (const name of chosen) followed.push(...(await tryGuide(name, guides, sandbox)))
-    report(followed, chosen, start, positionals)
+    for (const name of chosen) followed.push(...(await tryGuide(name, guides, sandbox, reader)))
+    report(followed, chosen, start, runtime === undefined ? positionals : [...positionals, `--runtime ${runtime}`])
   })
 })
 
@@ -56,14 +69,17 @@ async function tryGuide(
   name: string,
   guides: ReadonlyMap<string, readonly SiteBlock[]>,
   sandbox: Sandbox,
+  reader: Reader,
 ): Promise<Followed[]> {
   const blocks = guides.get(name)!
-  sandbox.write({}, name)
+  sandbox.write(reader.files, name)
   const first = guides.get(FIRST)!
   const install = first.findIndex(({ language, code }) => language === 'sh' && code.startsWith('npm install'))
   const makesProject = name === FIRST || blocks[0]!.code.includes('tenon new ')
-  const project = makesProject ? [] : await followGuide(`${name}: ${FIRST}`, first.slice(0, install + 1), sandbox, name)
-  const followed = await followGuide(name, blocks, sandbox, name)
+  const project = makesProject
+    ? []
+    : await followGuide(`${name}: ${FIRST}`, first.slice(0, install + 1), sandbox, name, reader)
+  const followed = await followGuide(name, blocks, sandbox, name, reader)
   const count = followed.filter(({ outcome }) => outcome === 'passed').length
   process.stdout.write(`${name}: ${count} of ${followed.length} blocks\n`)
   return [...project.filter(({ outcome }) => outcome === 'failed'), ...followed]

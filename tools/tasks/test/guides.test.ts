@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
 import { expect, test } from 'vitest'
 
 import { whyNotRun } from '../src/guides/cannot-run.ts'
 import { isShown, sessionsOf } from '../src/guides/console-session.ts'
+import { readers } from '../src/guides/readers.ts'
 import { siteBlocks } from '../src/guides/site-blocks.ts'
 
 const blockOf = (language: string, lines: readonly string[]): string =>
@@ -46,4 +50,21 @@ test('whyNotRun() gives a reason for each block that needs another machine, and 
   expect(reason('text', 'any output\n')).toBe('shows text or an output, and has no command')
   expect(reason('text', '.version 6.0\n', 'saxpy.ptx')).toBeUndefined()
   for (const language of ['ts', 'sh', 'console', 'c']) expect(reason(language, 'x\n')).toBeUndefined()
+})
+
+test('readers with Bun or Deno write the commands that the page about runtimes has for those of Node.js and npm', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/runtimes.md'), 'utf8')
+  const [, table = ''] = /^\| on a page .*\n.*\n((?:\|.*\n)+)/m.exec(page) ?? []
+  const rows = table.split('\n').slice(0, -1)
+  expect(rows.length).toBe(4)
+  for (const row of rows) {
+    const [node, bun, deno] = Array.from(row.matchAll(/`([^`]+)`/g), ([, command]) => command!)
+    expect(readers.bun.commands(node!)).toBe(bun)
+    // The reader has the permissions of all guides.
+    expect(readers.deno.commands(node!).replace(' --allow-sys --allow-net --allow-run --allow-write', '')).toBe(deno)
+  }
+  expect(readers.deno.commands('npm install tenon @tenon/serve\n')).toBe('deno add npm:tenon npm:@tenon/serve\n')
+  expect(readers.bun.commands('npm install tenon @tenon/serve\n')).toBe('bun add tenon @tenon/serve\n')
+  const compile = 'gcc -I "$(npx tenon include)" -o x.so x.c\n'
+  expect(readers.deno.commands(compile)).toBe(compile.replace('npx tenon', 'deno x tenon'))
 })

@@ -12,6 +12,7 @@ import { root } from '../lib/root.ts'
 import type { Sandbox } from '../rehearse/rehearsal.ts'
 import { whyNotRun } from './cannot-run.ts'
 import { isShown, type Session, sessionsOf } from './console-session.ts'
+import type { Reader } from './readers.ts'
 import type { SiteBlock } from './site-blocks.ts'
 
 /** What became of a block. */
@@ -39,6 +40,7 @@ export async function followGuide(
   blocks: readonly SiteBlock[],
   sandbox: Sandbox,
   folder: string,
+  reader: Reader,
 ): Promise<Followed[]> {
   const services: Service[] = []
   const followed: Followed[] = []
@@ -49,7 +51,7 @@ export async function followGuide(
       const why = whyNotRun(block)
       try {
         if (block.language === 'json') JSON.parse(block.code)
-        if (why === undefined) at = await follow(block, `block-${i + 1}.ts`, sandbox, at, services)
+        if (why === undefined) at = await follow(block, `block-${i + 1}.ts`, sandbox, at, services, reader)
         followed.push(why === undefined ? { place, outcome: 'passed' } : { place, outcome: 'not run', reason: why })
       } catch (error) {
         if (!(error instanceof ToolError || error instanceof SyntaxError)) throw error
@@ -69,18 +71,20 @@ async function follow(
   sandbox: Sandbox,
   folder: string,
   services: Service[],
+  reader: Reader,
 ): Promise<string> {
   if (file !== undefined) sandbox.write({ [file]: code }, folder)
   else if (language === 'sh') {
-    const { stdout } = await sandbox.run(['sh', '-e', '-c', `{\n${code}} >&2\npwd`], folder)
+    const { stdout } = await sandbox.run(['sh', '-e', '-c', `{\n${reader.commands(code)}} >&2\npwd`], folder)
     return relative(realpathSync(sandbox.directory), stdout.trim())
   } else if (language === 'console') {
-    for (const session of sessionsOf(code)) await runSession(session, sandbox, folder, services)
+    for (const { command, shown } of sessionsOf(code))
+      await runSession({ command: reader.commands(command), shown }, sandbox, folder, services)
   } else if (language === 'ts') {
     // A first line `// models/scale/model.ts` is the name of the file.
     const [, path = program] = /^\/\/ (\S+\.[jt]s)\n/.exec(code) ?? []
     sandbox.write({ [path]: withChecks(code) }, folder)
-    const { stderr } = await sandbox.run(['node', '--import', checkValues, path], folder)
+    const { stderr } = await sandbox.run(reader.program(checkValues, path), folder)
     if (stderr !== '') throw new ToolError(`wrote to stderr:\n${stderr}`)
   } else throw new ToolError(`a reader does not know what to do with a block of the language "${language}"`)
   return folder

@@ -24,8 +24,13 @@ export interface Sandbox {
 export interface Rehearsal {
   /** The URL of the registry. */
   readonly registry: string
-  /** Makes the account of another user. @param node the path of Node.js, by default that of this process */
-  sandbox(node?: string): Sandbox
+  /**
+   * Makes the account of another user.
+   *
+   * @param node the path of Node.js, by default that of this process
+   * @param path the `PATH` of a user, by default one with this Node.js and the package managers
+   */
+  sandbox(node?: string, path?: string): Sandbox
 }
 
 /**
@@ -46,7 +51,8 @@ export async function rehearse(
     const packages = folder ? await readReleasePackages([folder]) : await packRelease(join(directory, 'tarballs'), true)
     const own = [...packages.map(({ name }) => name), ...others]
     const started = (registry = await startRegistry(programs, join(directory, 'registry'), own))
-    const sandbox = (node = process.execPath): Sandbox => makeSandbox(directory, programs, node, started)
+    const sandbox: Rehearsal['sandbox'] = (node = process.execPath, path) =>
+      makeSandbox(directory, path ?? pathOf(programs, node), started)
     const paths = packages.map(({ path }) => path)
     const env = { ...sandbox().env, npm_config_loglevel: 'error' }
     publishPackages(paths, { access: 'public', provenance: false, env }, () => undefined)
@@ -58,7 +64,10 @@ export async function rehearse(
 }
 
 /** @param programs the directory in which the package managers are installed */
-function makeSandbox(parent: string, programs: string, node: string, registry: Registry): Sandbox {
+const pathOf = (programs: string, node: string): string =>
+  [dirname(node), join(programs, '.bin'), process.env['PATH']].join(delimiter)
+
+function makeSandbox(parent: string, path: string, registry: Registry): Sandbox {
   const home = mkdtempSync(join(parent, 'user-'))
   const directory = join(home, 'work')
   mkdirSync(directory)
@@ -69,7 +78,7 @@ function makeSandbox(parent: string, programs: string, node: string, registry: R
     XDG_CACHE_HOME: undefined,
     XDG_DATA_HOME: undefined,
     npm_config_update_notifier: 'false',
-    PATH: [dirname(node), join(programs, '.bin'), process.env['PATH']].join(delimiter),
+    PATH: path,
     // A package manager that looks for the repository of the project must not find this one.
     GIT_CEILING_DIRECTORIES: parent,
   }
@@ -83,8 +92,8 @@ function makeSandbox(parent: string, programs: string, node: string, registry: R
       throw new ToolError(`${[file, ...args].join(' ')} ended with ${code ?? signal}:\n${stdout}${stderr}`)
     },
     write(files, folder = '') {
-      for (const [path, text] of Object.entries(files)) {
-        const file = join(directory, folder, path)
+      for (const [name, text] of Object.entries(files)) {
+        const file = join(directory, folder, name)
         mkdirSync(dirname(file), { recursive: true })
         writeFileSync(file, text)
       }
