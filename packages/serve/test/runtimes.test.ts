@@ -38,7 +38,7 @@ for (const runtime of ['node', ...testedRuntimes] as const) {
 
   test(
     `a server under load in ${runtime} answers or ends each request, and leaves no descriptor and no process`,
-    { timeout: 120_000 },
+    { timeout: 310_000 },
     async () => {
       const { code, signal, stdout, stderr } = await runInRuntime(
         runtime,

@@ -17,7 +17,8 @@ for (const runtime of testedRuntimes) {
   const path = findRuntime(runtime)
   if (path === undefined) continue
 
-  describe(`in ${names[runtime]}`, () => {
+  // A program that hangs is killed after five minutes.
+  describe(`in ${names[runtime]}`, { timeout: 310_000 }, () => {
     /** Runs a module, which must end by itself and write nothing to stderr. Returns its output. */
     const output = async (source: string): Promise<string> => {
       const { code, signal, stdout, stderr } = await runInRuntime(runtime, path, source, cwd)
@@ -88,11 +89,8 @@ for (const runtime of testedRuntimes) {
       expect(ended).toBe('ended')
     })
 
-    test(
-      'a worker can be terminated while it makes calls, and while functions of TypeScript run for them',
-      { timeout: 120_000 },
-      async () => {
-        const ended = await output(`
+    test('a worker can be terminated while it makes calls, and while functions of TypeScript run for them', async () => {
+      const ended = await output(`
         import { once } from 'node:events'
         import { setTimeout } from 'node:timers/promises'
         import { Worker } from 'node:worker_threads'
@@ -121,9 +119,8 @@ for (const runtime of testedRuntimes) {
         }
         console.log('ended')
       `)
-        expect(ended).toBe('ended')
-      },
-    )
+      expect(ended).toBe('ended')
+    })
 
     test('memory of every size has the alignment that was asked for', async () => {
       const wrong = await output(`
@@ -264,7 +261,7 @@ for (const runtime of testedRuntimes) {
       return Number(left)
     }
 
-    test('a terminated worker that has called native functions leaves no memory', { timeout: 120_000 }, async () => {
+    test('a terminated worker that has called native functions leaves no memory', async () => {
       const left = await leftByWorker(`() => {
         const [core, scope] = ['tenon/core', 'tenon/scope/linker'].map((name) => import.meta.resolve(name))
         const source = \`
@@ -283,11 +280,8 @@ for (const runtime of testedRuntimes) {
     })
 
     if (runtime === 'deno')
-      test(
-        'a worker without Tenon that is terminated during a top-level await leaves the size of its modules',
-        { timeout: 120_000 },
-        async () => {
-          const left = await leftByWorker(`() => {
+      test('a worker without Tenon that is terminated during a top-level await leaves the size of its modules', async () => {
+        const left = await leftByWorker(`() => {
           const directory = mkdtempSync(join(tmpdir(), 'tenon-modules-'))
           process.on('exit', () => rmSync(directory, { recursive: true }))
           const names = Array.from({ length: 16 }, (_, i) => 'part-' + i + '.mjs')
@@ -298,9 +292,8 @@ for (const runtime of testedRuntimes) {
           writeFileSync(join(directory, 'main.mjs'), [...imports, rest].join('\\n'))
           return pathToFileURL(join(directory, 'main.mjs'))
         }`)
-          // The modules have 900 KiB.
-          expect(left).toBeGreaterThan(500)
-        },
-      )
+        // The modules have 900 KiB.
+        expect(left).toBeGreaterThan(500)
+      })
   })
 }

@@ -53,7 +53,7 @@ const evalFlags: Readonly<Record<TestedRuntime | 'node', readonly string[]>> = {
   deno: ['eval', '--v8-flags=--expose-gc'],
 }
 
-/** Runs the text of a module in a runtime. It resolves imports like a file in `cwd`, and is killed after a minute. */
+/** Runs the text of a module in a runtime. It resolves imports like a file in `cwd`, and is killed after five minutes. */
 export function runInRuntime(
   runtime: TestedRuntime | 'node',
   path: string,
@@ -64,7 +64,7 @@ export function runInRuntime(
   // Colours would be in the messages of errors.
   const env = { ...process.env, NO_COLOR: '1' }
   return new Promise((resolve) => {
-    const child = execFile(path, args, { cwd, env, timeout: 60_000, killSignal: 'SIGKILL' }, (_, stdout, stderr) =>
+    const child = execFile(path, args, { cwd, env, timeout: 300_000, killSignal: 'SIGKILL' }, (_, stdout, stderr) =>
       resolve({ code: child.exitCode, signal: child.signalCode, stdout, stderr }),
     )
   })
