@@ -13,6 +13,7 @@
 
 typedef struct check_test {
   const char *name;
+  const char *file; /* the source, as the compiler knows it */
   void (*body)(void);
   struct check_test *next;
 } check_test_t;
@@ -32,7 +33,7 @@ __attribute__((format(CHECK_FORMAT, 3, 4))) void check_fail(const char *file, in
 #define TEST(name)                                                       \
   static void test_##name(void);                                         \
   __attribute__((constructor)) static void register_##name(void) {       \
-    static check_test_t test = {#name, test_##name, NULL};               \
+    static check_test_t test = {#name, __FILE__, test_##name, NULL};     \
     check_register(&test);                                               \
   }                                                                      \
   static void test_##name(void)

@@ -1,7 +1,9 @@
 /* Runs every registered test. Prints a plan, then the name of each test before it and its outcome after it, so that the
- * last name is that of a test that crashed. */
+ * last name is that of a test that crashed. With the names of sources as arguments, runs only their tests, until one fails.
+ * With --files, prints the names of these sources. */
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "check.h"
 
@@ -33,12 +35,31 @@ void check_fail(const char *file, int line, const char *format, ...) {
   va_end(arguments);
 }
 
-int main(void) {
+static int is_selected(const check_test_t *test, int count, char **files) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(files[i], test->file) == 0) return 1;
+  return count == 0;
+}
+
+static int print_files(void) {
+  const char *before = "";
+  for (const check_test_t *test = first; test; test = test->next) {
+    if (strcmp(before, test->file) != 0) printf("%s\n", test->file);
+    before = test->file;
+  }
+  return 0;
+}
+
+int main(int argument_count, char **arguments) {
+  const int count = argument_count < 2 ? 0 : argument_count - 1;
+  char **files = arguments + 1;
+  if (count == 1 && strcmp(files[0], "--files") == 0) return print_files();
   int planned = 0;
-  for (check_test_t *test = first; test; test = test->next) planned++;
+  for (check_test_t *test = first; test; test = test->next) planned += is_selected(test, count, files);
   printf("1..%d\n", planned);
   int failures = 0;
-  for (check_test_t *test = first; test; test = test->next) {
+  for (check_test_t *test = first; test && (count == 0 || failures == 0); test = test->next) {
+    if (!is_selected(test, count, files)) continue;
     failure[0] = '\0';
     atomic_flag_clear(&failed_before);
     printf("# %s\n", test->name);
