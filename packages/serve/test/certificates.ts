@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** The paths of a certificate and its key. */
@@ -46,6 +46,28 @@ export class Authority {
     const by = ['-CA', this.cert, '-CAkey', this.#key, '-CAcreateserial', '-days', String(days)]
     execFileSync('openssl', ['x509', '-req', '-in', signing, '-out', cert, ...by, ...extensions], { stdio: 'pipe' })
     return { cert, key }
+  }
+
+  /** Revokes certificates, and all that were revoked before. @returns the new list. @param days the time until it expires. */
+  revoke(certificates: readonly Certificate[], days: number = 30): string {
+    const database = `${this.cert}.index`
+    const config = `${this.cert}.cnf`
+    const [section, hash] = ['[ca]\ndefault_ca=own\n[own]\n', 'default_md=sha256\n']
+    writeFileSync(config, `${section}database=${database}\ncrlnumber=${database}.number\n${hash}`)
+    if (!existsSync(database)) {
+      writeFileSync(database, '')
+      writeFileSync(`${database}.number`, '01\n')
+    }
+    const run = (...args: string[]): Buffer =>
+      execFileSync('openssl', ['ca', '-config', config, '-cert', this.cert, '-keyfile', this.#key, ...args], {
+        stdio: 'pipe',
+      })
+    for (const { cert } of certificates) run('-revoke', cert)
+    // A list of the past has no number of days.
+    const time = (at: number): string => new Date(at).toISOString().replaceAll(/[-:T]|\.\d+/g, '')
+    const now = Date.now()
+    const until = ['-crl_lastupdate', time(now - 40 * 86_400_000), '-crl_nextupdate', time(now + days * 86_400_000)]
+    return run('-gencrl', ...until).toString()
   }
 
   /** A certificate for a server of this machine. */

@@ -1,17 +1,16 @@
-import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js'
 import { ArgumentError } from '@tenon/core'
 import { eventually } from '@tenon/config/eventually'
 import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
-import { request as httpsRequest } from 'node:https'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { connect as connectTls, type ConnectionOptions } from 'node:tls'
+import { describe, expect, test } from 'vitest'
 import type { ServerOptions } from '../src/index.ts'
 import { bearer, makeFolder, makeToken, writeAccess } from './access-fixture.ts'
 import { Authority, type Certificate } from './certificates.ts'
 import { double, heldModel } from './models.ts'
 import { input, inferText, Served } from './support.ts'
+import { call, firstSession, get, handshake, read } from './tls-clients.ts'
 
 /** A folder with an authority, and a server with a certificate of it. */
 async function start(options: Partial<ServerOptions> = {}, tls: object = {}, models = [double]) {
@@ -20,81 +19,6 @@ async function start(options: Partial<ServerOptions> = {}, tls: object = {}, mod
   const own = authority.certifyServer()
   const served = await Served.start(models, { grpc: { port: 0 }, tls: { ...own, ...tls }, ...options })
   return { folder, authority, own, served, ca: readFileSync(authority.cert) }
-}
-
-const read = ({ cert, key }: Certificate): { readonly cert: Buffer; readonly key: Buffer } => ({
-  cert: readFileSync(cert),
-  key: readFileSync(key),
-})
-
-/** One request over HTTPS. Rejects with the code of the error of a connection that fails. */
-function get(
-  { server }: Served,
-  path: string,
-  options: object,
-): Promise<{ readonly status: number; readonly text: string; readonly serial: string }> {
-  return new Promise((resolve, reject) => {
-    const request = httpsRequest(
-      { host: '127.0.0.1', port: server.port, path, agent: false, ...options },
-      (response) => {
-        const { serialNumber } = (response.socket as TLSSocket).getPeerCertificate()
-        let text = ''
-        response.on('data', (chunk: Buffer) => (text += chunk.toString()))
-        response.on('end', () => resolve({ status: response.statusCode!, text, serial: serialNumber }))
-      },
-    )
-    request.on('error', reject).end()
-  })
-}
-
-/** Asks for the metadata of the server over gRPC. @returns the code of the status. */
-function call(
-  { server }: Served,
-  ca: Buffer,
-  own?: Certificate,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<number> {
-  const { cert = null, key = null } = own === undefined ? {} : read(own)
-  const client = new Client(`127.0.0.1:${server.grpcPort}`, credentials.createSsl(ca, key, cert))
-  const metadata = new Metadata()
-  for (const [name, value] of Object.entries(headers)) metadata.set(name, value)
-  return new Promise((resolve) => {
-    client.makeUnaryRequest(
-      '/inference.GRPCInferenceService/ServerMetadata',
-      (bytes: Buffer) => bytes,
-      (bytes) => bytes,
-      Buffer.alloc(0),
-      metadata,
-      { deadline: Date.now() + 10_000 },
-      (error: ServiceError | null) => {
-        client.close()
-        resolve(error?.code ?? 0)
-      },
-    )
-  })
-}
-
-/** Begins a connection with encryption. Rejects with an error of the handshake. */
-function handshake(port: number, options: ConnectionOptions): Promise<TLSSocket> {
-  return new Promise((resolve, reject) => {
-    const socket = connectTls({ host: '127.0.0.1', port, ...options }, () => resolve(socket))
-    socket.on('error', reject)
-    onTestFinished(() => void socket.destroy())
-  })
-}
-
-/** A session that a client can resume. Rejects if the connection ends before the server gives one. */
-function firstSession(options: ConnectionOptions): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const socket = connectTls(options)
-    socket.once('session', (session: Buffer) => {
-      resolve(session)
-      socket.destroy()
-    })
-    socket.on('error', reject)
-    socket.on('close', () => reject(new Error('closed')))
-    socket.write('GET /v2 HTTP/1.1\r\nhost: localhost\r\n\r\n')
-  })
 }
 
 describe('encryption', () => {
@@ -215,7 +139,7 @@ describe('encryption', () => {
     writeFileSync(empty, '')
     for (const clientCa of [empty, one.key])
       await expect(Served.start([], { tls: { ...one, clientCa } })).rejects.toThrow(
-        'tls.clientCa must have the certificate of an authority: ',
+        'tls.clientCa must be the path of the certificate of an authority in the format PEM, got ',
       )
   })
 })

@@ -61,9 +61,11 @@ async function attemptOnce(exchanger: Exchanger, url: string, attempt: Attempt):
     return new ModelUnavailableError(
       `the server ${origin} cannot be reached: ${reason ?? (message || code || String(error))}`,
       {
-        hint: TLS_CODE.test(code)
-          ? 'Check that the server answers HTTPS, that the option ca has the authority of its certificate, and that cert and key are there if it asks for them.'
-          : 'Check the URL, also whether it begins with http: or https:, and whether the server runs.',
+        // A server ends the connection if it does not accept the certificate of its client.
+        hint:
+          TLS_CODE.test(code) || (code === 'ECONNRESET' && origin.startsWith('https:'))
+            ? 'Check that the server answers HTTPS, that the option ca has the authority of its certificate, and that cert and key are there and not revoked if it asks for them.'
+            : 'Check the URL, also whether it begins with http: or https:, and whether the server runs.',
         cause: error,
       },
     )

@@ -1,6 +1,8 @@
+import { TenonError } from '@tenon/core'
 import { fileIdentity } from '@tenon/core/internal'
 import { resolve } from 'node:path'
 import type { Log } from '../log/log.ts'
+import type { LineFields } from '../log/request-line.ts'
 
 /** The time between two looks at the files, in milliseconds. */
 const INTERVAL = 500
@@ -81,8 +83,7 @@ export class WatchedFiles<Contents> {
       this.#use(contents)
       this.#log.write('info', `${name} were read again`)
     } catch (error) {
-      const [reason] = (error instanceof Error ? error.message : String(error)).split('\n', 1)
-      this.#log.write('error', `${name} cannot be read again, and the old ones stay`, { reason })
+      this.#log.write('error', `${name} cannot be read again, and the old ones stay`, fieldsOf(error))
     } finally {
       this.#isReading = false
     }
@@ -94,3 +95,10 @@ const identitiesOf = (source: FileSource<unknown>): string =>
     .paths()
     .map((path) => fileIdentity(resolve(path)) ?? 'none')
     .join('\n')
+
+/** Why contents are not valid. The file and the reason are apart if the error has them, because the log has its own sentence. */
+function fieldsOf(error: unknown): LineFields {
+  const { path, reason } = error instanceof TenonError ? error.details : {}
+  if (reason !== undefined) return { path, reason }
+  return { reason: (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] }
+}

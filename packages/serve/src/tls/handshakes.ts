@@ -19,8 +19,10 @@ export class Handshakes {
     server.on('secureConnection', (socket) => this.#sockets.delete(keyOf(socket)))
     server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
       const { code = '', message } = error
-      const { remoteAddress: address } = socket
-      if (!ENDED.has(code)) log.writeLimited('a TLS handshake failed', { reason: code || message, address })
+      // Node.js has the code of OpenSSL here, and has ended the connection already, so that its address is not known any more.
+      const { authorizationError: refused, remoteAddress: address } = socket
+      if (refused) log.writeLimited('the certificate of a client was refused', { reason: refused })
+      else if (!ENDED.has(code)) log.writeLimited('a TLS handshake failed', { reason: code || message, address })
       socket.destroy()
     })
   }

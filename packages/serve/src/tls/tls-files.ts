@@ -1,10 +1,9 @@
 import { ArgumentError } from '@tenon/core'
 import { checkOptions, wrongType, wrongValue } from '@tenon/core/internal'
-import { constants, X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { createSecureContext, type SecureContextOptions, type TlsOptions as NodeTlsOptions } from 'node:tls'
+import type { SecureContextOptions, TlsOptions as NodeTlsOptions } from 'node:tls'
 import { WatchedFiles } from '../files/watched-files.ts'
 import type { Log } from '../log/log.ts'
+import { readContext, type TlsPaths } from './read-context.ts'
 
 /** The encryption of a server, for HTTP and gRPC. All files have the format PEM, and are read again when they change. */
 export interface TlsOptions {
@@ -14,6 +13,11 @@ export interface TlsOptions {
   readonly key: string
   /** The path of the certificates of authorities. Clients need a certificate of one of them. Default: clients need none. */
   readonly clientCa?: string
+  /**
+   * The path of the lists of revoked certificates (CRL), one for each authority of `clientCa`. A client whose certificate is in one of them is
+   * refused, and so is every client while a list is missing or has expired. Default: no certificate counts as revoked.
+   */
+  readonly crl?: string
   /** The lowest version of TLS. Default: `TLSv1.2`. */
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3'
 }
@@ -43,19 +47,29 @@ export class TlsFiles {
       cert,
       key,
       clientCa,
+      crl,
       minVersion = 'TLSv1.2',
-    } = checkOptions<TlsOptions>(options, ['cert', 'clientCa', 'key', 'minVersion'], 'tls')
+    } = checkOptions<TlsOptions>(options, ['cert', 'clientCa', 'crl', 'key', 'minVersion'], 'tls')
     if (minVersion !== 'TLSv1.2' && minVersion !== 'TLSv1.3') {
       throw wrongValue('tls.minVersion', "'TLSv1.2' or 'TLSv1.3'", minVersion)
     }
-    const paths = { cert: checkPath('cert', cert), key: checkPath('key', key) }
-    const ca = clientCa === undefined ? undefined : checkPath('clientCa', clientCa)
-    const files = new TlsFiles(ca !== undefined, timeout)
+    const paths: TlsPaths = {
+      cert: checkPath('cert', cert),
+      key: checkPath('key', key),
+      ...(clientCa === undefined ? {} : { clientCa: checkPath('clientCa', clientCa) }),
+      ...(crl === undefined ? {} : { crl: checkPath('crl', crl) }),
+    }
+    if (paths.crl !== undefined && paths.clientCa === undefined) {
+      throw new ArgumentError('tls.crl must be with tls.clientCa, because it is about certificates of clients', {
+        details: { name: 'tls.crl' },
+      })
+    }
+    const files = new TlsFiles(paths.clientCa !== undefined, timeout)
     files.#files = await WatchedFiles.open(
       {
         name: 'the certificates',
-        paths: () => [paths.cert, paths.key, ...(ca === undefined ? [] : [ca])],
-        read: () => readContext(paths, ca, minVersion, log),
+        paths: () => Object.values(paths),
+        read: () => readContext(paths, minVersion, log),
       },
       log,
       (context) => files.#replace(context),
@@ -97,57 +111,4 @@ export class TlsFiles {
 function checkPath(name: string, path: unknown): string {
   if (typeof path === 'string' && path !== '') return path
   throw wrongType(`tls.${name}`, 'the path of a file', path)
-}
-
-function readContext(
-  paths: { readonly cert: string; readonly key: string },
-  clientCa: string | undefined,
-  minVersion: 'TLSv1.2' | 'TLSv1.3',
-  log: Log,
-): SecureContextOptions {
-  const context: SecureContextOptions = {
-    cert: readPem('cert', paths.cert),
-    key: readPem('key', paths.key),
-    minVersion,
-    honorCipherOrder: true,
-    // A client could make the server compute handshakes without end.
-    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-    ...(clientCa === undefined ? {} : { ca: readAuthorities(clientCa) }),
-  }
-  let certificate: X509Certificate
-  try {
-    createSecureContext(context)
-    certificate = new X509Certificate(context.cert as Buffer)
-  } catch (error) {
-    throw new ArgumentError(`tls must have a certificate and its key: ${(error as Error).message}`, {
-      hint: 'Check that the files are PEM, and that they belong together.',
-      cause: error,
-    })
-  }
-  if (Date.parse(certificate.validTo) < Date.now()) {
-    log.write('warn', 'the certificate has expired', { validTo: certificate.validTo })
-  }
-  return context
-}
-
-/** Reads the authorities of clients. Without one, the server would refuse every client. */
-function readAuthorities(path: string): Buffer {
-  const pem = readPem('clientCa', path)
-  try {
-    void new X509Certificate(pem)
-  } catch (error) {
-    throw new ArgumentError(`tls.clientCa must have the certificate of an authority: ${(error as Error).message}`, {
-      hint: `Check that ${path} is PEM, and has the certificate of the authority and not its key.`,
-      cause: error,
-    })
-  }
-  return pem
-}
-
-function readPem(name: string, path: string): Buffer {
-  try {
-    return readFileSync(path)
-  } catch (error) {
-    throw new ArgumentError(`tls.${name} must be the path of a file that can be read, got ${path}`, { cause: error })
-  }
 }
