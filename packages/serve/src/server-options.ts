@@ -6,6 +6,7 @@ import { isLoopback } from './http/listen-address.ts'
 import type { LogError, LogOptions } from './log/log.ts'
 import { isModel, type Model } from './model/model.ts'
 import type { ModelSource } from './repository/model-source.ts'
+import { LONGEST_TIMER } from './service/call-later.ts'
 import { problemOfPrefix } from './shared-memory/regions.ts'
 import type { TlsOptions } from './tls/tls-files.ts'
 
@@ -108,11 +109,15 @@ export function checkServerOptions(options: ServerOptions): CheckedOptions {
     throw wrongType('modelControl', "'none' or 'explicit'", modelControl)
   }
   checkAtLeastOne(maxRequestBytes, 'maxRequestBytes')
-  checkAtLeastOne(requestTimeout, 'requestTimeout')
   checkAtLeastOne(maxInFlightBytes, 'maxInFlightBytes')
+  if (!Number.isSafeInteger(requestTimeout) || requestTimeout < 1 || requestTimeout > LONGEST_TIMER) {
+    const expected = `a whole number of milliseconds from 1 to ${LONGEST_TIMER}`
+    throw optionError('requestTimeout', `must be ${expected}, got ${describe(requestTimeout)}`)
+  }
   if (maxInFlightBytes < maxRequestBytes) {
-    throw new ArgumentError(
-      `maxInFlightBytes must be at least maxRequestBytes, got ${maxInFlightBytes} and ${maxRequestBytes}`,
+    throw optionError(
+      'maxInFlightBytes',
+      `must be at least maxRequestBytes, which is ${maxRequestBytes}, got ${maxInFlightBytes}`,
     )
   }
   checkSharing(given)
@@ -129,14 +134,16 @@ export function checkServerOptions(options: ServerOptions): CheckedOptions {
 function checkSharing({ allowClientSharedMemory: prefix, http, grpc }: ServerOptions): void {
   if (prefix === undefined) return
   const problem = problemOfPrefix(prefix)
-  if (problem !== undefined) throw new ArgumentError(`allowClientSharedMemory ${problem}, got ${describe(prefix)}`)
+  if (problem !== undefined) throw optionError('allowClientSharedMemory', `${problem}, got ${describe(prefix)}`)
   const other = publicHost(http, grpc)
   if (other !== undefined) {
-    throw new ArgumentError(`allowClientSharedMemory must be for servers of this machine only, got the host ${other}`, {
-      hint: 'Leave the host out, or do not share memory.',
-    })
+    throw optionError(
+      'allowClientSharedMemory',
+      `must be for servers of this machine only, got the host ${other}`,
+      'Leave the host out, or do not share memory.',
+    )
   }
-  if (process.platform !== 'linux') throw new ArgumentError('allowClientSharedMemory must be on Linux')
+  if (process.platform !== 'linux') throw optionError('allowClientSharedMemory', 'must be on Linux')
 }
 
 /** @throws {ArgumentError} if tokens of other machines would not be encrypted. */
@@ -146,9 +153,11 @@ function checkAccess({ access, tls, allowPlainTokens = false, http, grpc }: Serv
   if (typeof access !== 'string' || access === '') throw wrongType('access', 'the path of a file', access)
   const other = publicHost(http, grpc)
   if (other === undefined || tls !== undefined || allowPlainTokens) return
-  throw new ArgumentError(`access must not be without tls for other machines, got the host ${other}`, {
-    hint: 'Add tls, or allowPlainTokens behind a proxy that encrypts.',
-  })
+  throw optionError(
+    'access',
+    `must be with tls if other machines reach the server, got the host ${other}`,
+    'Add tls, or allowPlainTokens behind a proxy that encrypts.',
+  )
 }
 
 /** An address that other machines reach. */
@@ -159,5 +168,9 @@ function publicHost(http: ServerOptions['http'], grpc: ServerOptions['grpc']): s
 
 function checkAtLeastOne(value: unknown, name: string): void {
   if (typeof value === 'number' && value >= 1) return
-  throw new ArgumentError(`${name} must be a number from 1, got ${describe(value)}`)
+  throw optionError(name, `must be a number from 1, got ${describe(value)}`)
 }
+
+/** An error whose details have the name of the option, so that the command can name its flag instead. */
+const optionError = (name: string, problem: string, hint?: string): ArgumentError =>
+  new ArgumentError(`${name} ${problem}`, { hint, details: { name } })

@@ -87,18 +87,89 @@ describe('tenon serve with access control', { timeout: 60_000 }, () => {
   test.each([
     [['--tls-cert', 'a.pem'], 2, '--tls-cert and --tls-key'],
     [['--tls-client-ca', 'a.pem'], 2, '--tls-client-ca'],
+    [['--tls-crl', 'a.pem'], 2, '--tls-crl must be with --tls-client-ca'],
     [['--monitoring-host', '0.0.0.0'], 2, '--monitoring-host'],
     [['--log-sample', '2'], 2, '--log-sample'],
     [['--log-format', 'xml'], 2, 'log-format'],
-    [['--tls-cert', '/nowhere.pem', '--tls-key', '/nowhere.key'], 1, '/nowhere.pem'],
-    [['--access', '/nowhere.json'], 1, '/nowhere.json'],
-    [['--host', '0.0.0.0', '--access', 'ACCESS'], 1, 'without tls'],
-  ] as const)('%j ends with %i', async (flags, code, expected) => {
-    const access = writeAccess({ permissions: [] })
-    const repository = makeModels()
-    const args = flags.map((flag) => (flag === 'ACCESS' ? access : flag))
-    const ended = await runTenonServe(repository, '--http-port', '0', '--no-grpc', ...args)
+    [
+      ['--tls-cert', '/nowhere.pem', '--tls-key', '/nowhere.key'],
+      1,
+      '--tls-cert must be the path of a file that can be read, got /nowhere.pem: no such file or directory',
+    ],
+    [
+      ['--tls-cert', 'CERT', '--tls-key', '/nowhere.key'],
+      1,
+      '--tls-key must be the path of a file that can be read, got /nowhere.key: no such file or directory',
+    ],
+    [
+      ['--tls-cert', 'KEY', '--tls-key', 'KEY'],
+      1,
+      '--tls-cert must be the path of a certificate in the format PEM, got ',
+    ],
+    [
+      ['--tls-cert', 'CERT', '--tls-key', 'CERT'],
+      1,
+      '--tls-key must be the path of a private key in the format PEM, got ',
+    ],
+    [['--tls-cert', 'CERT', '--tls-key', 'OTHER'], 1, '--tls-key must be the path of the key of the certificate, got '],
+    [
+      ['--tls-cert', 'CERT', '--tls-key', 'KEY', '--tls-client-ca', 'KEY'],
+      1,
+      '--tls-client-ca must be the path of the certificate of an authority in the format PEM, got ',
+    ],
+    [
+      ['--tls-cert', 'CERT', '--tls-key', 'KEY', '--tls-client-ca', 'CERT', '--tls-crl', 'CERT'],
+      1,
+      '--tls-crl must be the path of lists of revoked certificates in the format PEM, got ',
+    ],
+    [
+      ['--access', '/nowhere.json'],
+      1,
+      '--access must be the path of a file that can be read, got /nowhere.json: no such file or directory',
+    ],
+    // A path that has the name of an option stays as it is.
+    [['--access', '/tls/access'], 1, 'got /tls/access: no such file'],
+    [
+      ['--host', '0.0.0.0', '--access', 'ACCESS'],
+      2,
+      '--access must be with --tls-cert and --tls-key if other machines reach the server, got the host 0.0.0.0\nhint: Add --tls-cert and --tls-key, or --allow-plain-tokens behind',
+    ],
+    [
+      ['--max-request-bytes', '1MiB', '--max-in-flight-bytes', '1KiB'],
+      2,
+      '--max-in-flight-bytes must be at least --max-request-bytes, which is 1048576, got 1024',
+    ],
+    [['--allow-client-shm', '../x'], 2, '--allow-client-shm must '],
+    [
+      ['--host', '0.0.0.0', '--allow-client-shm', 'mine-'],
+      2,
+      '--allow-client-shm must be for servers of this machine only',
+    ],
+    [
+      ['--allow-origin', 'example.org'],
+      2,
+      '--allow-origin must have origins such as https://example.org, got "example.org"',
+    ],
+  ] as const)('%j ends with %i, and names the flag', async (flags, code, expected) => {
+    const authority = new Authority(makeFolder())
+    const [own, other] = [authority.certifyServer(), authority.certifyServer()]
+    const files: Readonly<Record<string, string>> = {
+      ACCESS: writeAccess({ permissions: [] }),
+      CERT: own.cert,
+      KEY: own.key,
+      OTHER: other.key,
+    }
+    const args = flags.map((flag) => files[flag] ?? flag)
+    const ended = await runTenonServe(makeModels(), '--http-port', '0', '--no-grpc', ...args)
     expect(ended.stderr).toContain(expected)
     expect(ended.code).toBe(code)
+    expect(ended.stderr).not.toMatch(
+      /tls\.|clientCa|allowPlainTokens|allowClientSharedMemory|allowedOrigins|max\w+Bytes/,
+    )
+  })
+
+  test('an empty folder names the flag for models that are loaded later', async () => {
+    const { code, stderr } = await runTenonServe(makeRepository({}), '--http-port', '0', '--no-grpc')
+    expect([code, stderr]).toEqual([1, expect.stringContaining('start with --model-control explicit, with which')])
   })
 })

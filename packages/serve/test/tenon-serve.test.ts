@@ -127,8 +127,9 @@ describe('tenon serve', { timeout: 60_000 }, () => {
     const { child } = await start([directory, ...FREE], env)
     child.kill('SIGTERM')
     expect(await once(child, 'exit')).toEqual([0, null])
-    const wrong = startTenonServe([directory, '--no-grpc'], env)
-    expect(await once(wrong, 'exit')).toEqual([2, null])
+    const wrong = await runTenonServe(directory, '--no-grpc', env)
+    expect(wrong.code).toBe(2)
+    expect(wrong.stderr).toContain('PORT of the environment must be a port from 0 to 65535, got none')
   })
 
   test('the flags of shared memory, origins and sizes reach the server', async () => {
@@ -164,6 +165,49 @@ describe('tenon serve', { timeout: 60_000 }, () => {
       const { code, stderr } = await runTenonServe(directory, ...args)
       expect([code, stderr]).toEqual([1, expect.stringContaining(`the address ${address} is in use`)])
     }
+  })
+
+  test.each(['--drain-delay', '--drain-timeout', '--request-timeout'])(
+    '%s needs a unit, because a number could mean seconds',
+    async (flag) => {
+      const { code, stderr } = await runTenonServe(makeRepository({}), flag, '5')
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringMatching(
+          `${flag} must be a duration with a unit, such as .*, got 5\nhint: .*the units us, ms, s, min, h`,
+        ),
+      ])
+    },
+  )
+
+  test('ends with 1 for an address that is not one of this machine, and names the flags', async () => {
+    const directory = makeRepository({ 'one/model.json': faulty(0), 'one/1/libfaulty.so': { copy: libfaulty } })
+    for (const ports of [
+      ['--http-port', '0', '--no-grpc'],
+      ['--http-port', '0', '--grpc-port', '0'],
+    ]) {
+      const { code, stderr } = await runTenonServe(directory, '--host', '192.0.2.1', ...ports)
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/the address 192\.0\.2\.1(:0)? is not one of this machine\nhint: .*--host/),
+      ])
+    }
+    const { code, stderr } = await runTenonServe(directory, '--host', 'nowhere.invalid', '--no-grpc')
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/no address for the name nowhere\.invalid\nhint: .*--host/),
+    ])
+  })
+
+  test('waits for requests without an end with a drain timeout of inf', async () => {
+    const directory = makeRepository({ 'sleep/model.json': faulty(29), 'sleep/1/libfaulty.so': { copy: libfaulty } })
+    const { child, url, lines } = await start([directory, ...FREE, '--drain-timeout', 'inf'])
+    const running = Array.from({ length: 40 }, () => infer(url, 'sleep'))
+    await Promise.race(running)
+    child.kill('SIGTERM')
+    expect(await once(child, 'exit')).toEqual([0, null])
+    expect(new Set((await Promise.all(running)).map(([status]) => status))).toEqual(new Set([200]))
+    expect(messagesOf(lines).at(-1)).toBe('drained')
   })
 
   test('ends with 1 for a model that cannot be loaded, and with 2 for a wrong command line', async () => {

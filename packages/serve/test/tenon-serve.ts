@@ -14,11 +14,14 @@ export function startTenonServe(args: readonly string[], env: NodeJS.ProcessEnv 
   })
 }
 
-/** Runs `tenon serve` until it ends. */
+/** Runs `tenon serve` until it ends. The last argument can be variables of its environment. */
 export async function runTenonServe(
-  ...args: readonly string[]
+  ...args: readonly (string | NodeJS.ProcessEnv)[]
 ): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
-  const child = startTenonServe(args)
+  const child = startTenonServe(
+    args.filter((arg) => typeof arg === 'string'),
+    args.find((arg) => typeof arg === 'object'),
+  )
   const [stdout, stderr] = [child.stdout!, child.stderr!].map(async (stream) => {
     const chunks: Buffer[] = []
     for await (const chunk of stream) chunks.push(chunk as Buffer)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { kernelLibrary } from '@tenon/kernels'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readNpy, tensor, writeNpy } from '../src/index.ts'
-import { parseDuration, parseSize } from '../src/cli/units.ts'
+import { LONGEST_TIMER, parseDuration, parseSize } from '../src/cli/units.ts'
 import { UsageError } from '../src/cli/usage-error.ts'
 import { fixture } from './isolation/run-client.ts'
 import { runTenon, tenonCommand, type Finished } from './run-tenon.ts'
@@ -245,7 +245,7 @@ if (process.platform === 'linux') {
     [['--guard'], '--guard must be used with --isolate'],
     [
       ['--isolate', '--deadline', '1x'],
-      '--deadline must be a duration of at least 1ms, such as 500ms, 1s or inf, got 1x',
+      '--deadline must be a duration with a unit, such as 500ms, 1s or inf, and at least 1ms, got 1x',
     ],
     [['--isolate', '--memory', '0MiB'], '--memory must be a number of bytes with a unit, such as 512MiB, got 0MiB'],
     [['--isolate', '--memory', '512'], '--memory must be a number of bytes with a unit, such as 512MiB, got 512'],
@@ -263,7 +263,6 @@ if (process.platform === 'linux') {
 }
 
 test.each([
-  ['250', 250],
   ['250ms', 250],
   ['1.5s', 1500],
   ['2 min', 120_000],
@@ -272,6 +271,16 @@ test.each([
   ['inf', Infinity],
 ])('the duration %s has %d ms', (text, ms) => {
   expect(parseDuration('--deadline', text)).toBe(ms)
+})
+
+test('0 needs no unit where it is a duration, and some durations must end', () => {
+  expect(parseDuration('--drain-delay', '0', { least: 0 })).toBe(0)
+  expect(parseDuration('--drain-delay', '0s', { least: 0 })).toBe(0)
+  expect(parseDuration('--drain-delay', '24h', { most: LONGEST_TIMER })).toBe(86_400_000)
+  for (const text of ['inf', '600h'])
+    expect(() => parseDuration('--drain-delay', text, { least: 0, most: LONGEST_TIMER })).toThrow(
+      `--drain-delay must be a duration with a unit, such as 500ms or 5s, and at most 24 days, got ${text}`,
+    )
 })
 
 test.each([
@@ -284,9 +293,12 @@ test.each([
   expect(parseSize('--memory', text)).toBe(bytes)
 })
 
-test.each(['', 'fast', '-1s', '1e3', '0', '1 s s', '1sec', 'NaN', '0x10', '1toString'])('%j is no duration', (text) => {
-  expect(() => parseDuration('--deadline', text)).toThrow(UsageError)
-})
+test.each(['', 'fast', '5', '250', '0.5', '-1s', '1e3', '0', '0s', '1 s s', '1m', '1sec', 'NaN', '0x10', '1toString'])(
+  '%j is no duration',
+  (text) => {
+    expect(() => parseDuration('--deadline', text)).toThrow(UsageError)
+  },
+)
 
 test.each(['', '-1', '1.5', '4096', '1.0000001KiB', '9999999999TiB', '1M', 'inf', '1 KIB', '1constructor'])(
   '%j is no size',

@@ -27,7 +27,10 @@ export class Origins {
       if (URL.parse(origin)?.origin === origin && origin !== 'null') continue
       throw new ArgumentError(
         `allowedOrigins must have origins such as https://example.org, got ${JSON.stringify(origin)}`,
-        { hint: 'Write the scheme, the host and the port of the page, without a path.' },
+        {
+          hint: 'Write the scheme, the host and the port of the page, without a path.',
+          details: { name: 'allowedOrigins' },
+        },
       )
     }
     this.#allowed = new Set(allowed)
@@ -44,7 +47,7 @@ export class Origins {
     if (origin !== undefined && !this.#allowed.has(origin)) {
       throw new HttpError(
         403,
-        'requests of web pages from this origin are not answered, because it is not in allowedOrigins',
+        'requests of web pages from this origin are not answered, because the server does not allow it',
       )
     }
     if (!this.#isLoopback || host === undefined || host === this.#lastHost) return

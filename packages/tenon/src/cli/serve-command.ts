@@ -1,9 +1,9 @@
 import type { Definition, Values } from './definition.ts'
 import { ExitCode } from './failure.ts'
-import { InputError } from './input-error.ts'
+import { explainStart } from './serve-errors.ts'
 import { loadServer, type RunOptions, type ServerOptions } from './serve-package.ts'
 import { defineSubCommand, type SubCommand } from './sub-command.ts'
-import { parseDuration, parseSize } from './units.ts'
+import { LONGEST_TIMER, parseDuration, parseSize } from './units.ts'
 import { UsageError } from './usage-error.ts'
 
 const args = {
@@ -30,6 +30,11 @@ const args = {
     type: 'string',
     valueHint: 'file',
     description: 'ask clients for a certificate of one of the authorities in this file',
+  },
+  'tls-crl': {
+    type: 'string',
+    valueHint: 'file',
+    description: 'refuse clients whose certificates are in the lists of revoked ones in this file',
   },
   access: {
     type: 'string',
@@ -96,19 +101,17 @@ const args = {
   'request-timeout': {
     type: 'string',
     valueHint: 'duration',
-    description: 'the time in which a request must arrive, such as 1m; 30s without it, and milliseconds without a unit',
+    description: 'the time in which a request must arrive, such as 1min; 30s without it',
   },
   'drain-delay': {
     type: 'string',
     valueHint: 'duration',
-    description:
-      'how long requests are still answered after SIGTERM, such as 5s; 0 without it, and milliseconds without a unit',
+    description: 'how long requests are still answered after SIGTERM, such as 5s; 0 without it',
   },
   'drain-timeout': {
     type: 'string',
     valueHint: 'duration',
-    description:
-      'how long requests in progress may take then, such as 30s, which is the default; milliseconds without a unit',
+    description: 'how long requests in progress may take then, such as 1min or inf; 30s without it',
   },
 } as const satisfies Definition
 
@@ -122,23 +125,15 @@ export const serveCommand: SubCommand = defineSubCommand({
     const options = serverOptions(flags)
     const drain = drainOptions(flags)
     const repository = ModelRepository.open(flags.folder, name === undefined ? {} : { name })
-    const server = await createServer({ repository, ...options }).catch(explainAddress)
+    const server = await createServer({ repository, ...options }).catch((error: unknown) => {
+      throw explainStart(error)
+    })
     const end = await runUntilSignal(server, drain)
     // A second signal leaves requests and processes of kernels behind, which end with this process.
     if (end === 'interrupted') process.exit(ExitCode.interrupted)
     return exitCodes[end]
   },
 })
-
-/** Says which address is in use, which only the message of gRPC's server has. @throws the error, or {InputError} instead of it */
-function explainAddress(error: unknown): never {
-  const [, address] = /EADDRINUSE: address already in use ([\d.:[\]\w]+:\d+)/.exec(String(error)) ?? []
-  if (address === undefined) throw error
-  throw new InputError(
-    `the address ${address} is in use`,
-    'End the program that listens there, or choose other ports with --http-port, --grpc-port and --monitoring-port. Each needs a port of its own, and 0 is a free one.',
-  )
-}
 
 const exitCodes = {
   drained: ExitCode.ok,
@@ -155,7 +150,7 @@ function serverOptions(flags: Values<typeof args>): ServerOptions {
     modelControl,
     http: {
       host,
-      port: parsePort('--http-port', flags['http-port'] ?? process.env['PORT'] ?? '8000'),
+      port: httpPort(flags['http-port'], process.env['PORT']),
       allowedOrigins: flags['allow-origin'],
     },
     grpc: flags['no-grpc'] ? false : { host, port: parsePort('--grpc-port', flags['grpc-port'] ?? '8001') },
@@ -164,19 +159,22 @@ function serverOptions(flags: Values<typeof args>): ServerOptions {
     log: logOptions(flags),
     ...(prefix === undefined ? {} : { allowClientSharedMemory: prefix }),
     ...(requestBytes === undefined ? {} : { maxRequestBytes: parseSize('--max-request-bytes', requestBytes) }),
-    ...(requestTimeout === undefined ? {} : { requestTimeout: parseDuration('--request-timeout', requestTimeout, 1) }),
+    ...(requestTimeout === undefined
+      ? {}
+      : { requestTimeout: Math.ceil(parseDuration('--request-timeout', requestTimeout, { most: LONGEST_TIMER })) }),
     ...(inFlightBytes === undefined ? {} : { maxInFlightBytes: parseSize('--max-in-flight-bytes', inFlightBytes) }),
   }
 }
 
 function securityOptions(flags: Values<typeof args>): Pick<ServerOptions, 'access' | 'allowPlainTokens' | 'tls'> {
-  const { 'tls-cert': cert, 'tls-key': key, 'tls-client-ca': clientCa, access } = flags
+  const { 'tls-cert': cert, 'tls-key': key, 'tls-client-ca': clientCa, 'tls-crl': crl, access } = flags
   if ((cert === undefined) !== (key === undefined))
     throw new UsageError('--tls-cert and --tls-key must be there together')
   if (clientCa !== undefined && cert === undefined) throw new UsageError('--tls-client-ca must be with --tls-cert')
-  const tls = cert === undefined || key === undefined ? undefined : { cert, key }
+  if (crl !== undefined && clientCa === undefined) throw new UsageError('--tls-crl must be with --tls-client-ca')
+  const ofClients = { ...(clientCa === undefined ? {} : { clientCa }), ...(crl === undefined ? {} : { crl }) }
   return {
-    ...(tls === undefined ? {} : { tls: clientCa === undefined ? tls : { ...tls, clientCa } }),
+    ...(cert === undefined || key === undefined ? {} : { tls: { cert, key, ...ofClients } }),
     ...(access === undefined ? {} : { access }),
     allowPlainTokens: flags['allow-plain-tokens'] === true,
   }
@@ -197,12 +195,21 @@ function logOptions(flags: Values<typeof args>): ServerOptions['log'] {
 }
 
 function drainOptions(flags: Values<typeof args>): RunOptions {
-  const duration = (flag: 'drain-delay' | 'drain-timeout', otherwise: string): number =>
-    parseDuration(`--${flag}`, flags[flag] ?? otherwise, 0)
-  return { drainDelay: duration('drain-delay', '0'), drainTimeout: duration('drain-timeout', '30s') }
+  const { 'drain-delay': delay = '0', 'drain-timeout': timeout = '30s' } = flags
+  return {
+    // A server that answers without an end would not end.
+    drainDelay: parseDuration('--drain-delay', delay, { least: 0, most: LONGEST_TIMER }),
+    drainTimeout: parseDuration('--drain-timeout', timeout, { least: 0 }),
+  }
 }
 
-function parsePort(flag: string, text: string): number {
+/** @param variable `PORT` of the environment, which platforms set. */
+function httpPort(flag: string | undefined, variable: string | undefined): number {
+  if (flag !== undefined || variable === undefined) return parsePort('--http-port', flag ?? '8000')
+  return parsePort('PORT of the environment', variable)
+}
+
+function parsePort(name: string, text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-  throw new UsageError(`${flag} must be a port from 0 to 65535, got ${text || 'nothing'}`)
+  throw new UsageError(`${name} must be a port from 0 to 65535, got ${text || 'nothing'}`)
 }

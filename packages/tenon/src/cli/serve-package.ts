@@ -25,7 +25,7 @@ export interface ServerOptions {
   readonly allowClientSharedMemory?: string
   readonly maxRequestBytes?: number
   readonly maxInFlightBytes?: number
-  readonly tls?: { readonly cert: string; readonly key: string; readonly clientCa?: string }
+  readonly tls?: { readonly cert: string; readonly key: string; readonly clientCa?: string; readonly crl?: string }
   readonly access?: string
   readonly allowPlainTokens: boolean
   readonly monitoring?: ListenOptions
