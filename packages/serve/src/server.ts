@@ -12,6 +12,7 @@ import {
   type ServerOptions,
 } from './server-options.ts'
 import { ByteBudget } from './service/byte-budget.ts'
+import { callLater } from './service/call-later.ts'
 import { CRASH_LOOP } from './service/fault-of.ts'
 import { ModelControl } from './service/model-control.ts'
 import { Metrics } from './service/metrics.ts'
@@ -134,13 +135,13 @@ export class InferenceServer implements AsyncDisposable {
     this.announceEnd()
     this.#state.life.close()
     let isDrained = true
-    const timer = setTimeout(() => {
+    const cancelAbort = callLater(() => {
       isDrained = false
       this.#http.abort()
       this.#grpc?.abort()
     }, deadline)
     await Promise.all([this.#http.close(), this.#grpc?.close()])
-    clearTimeout(timer)
+    cancelAbort()
     this.#monitoring?.abort()
     await this.#monitoring?.close()
     await this.#state.control.closeAsync()
@@ -197,6 +198,7 @@ export async function createServer(options: ServerOptions): Promise<InferenceSer
     await control.warmUp()
     if (given.modelControl === 'none') await control.loadAll()
     control.checkPipelines()
+    state.access?.compareWith(() => control.names())
     const http = await HttpServer.listen(state, httpListener(given, state, tls), connections)
     opened.http = http
     if (monitoring !== false) {

@@ -391,8 +391,8 @@ describe('the options of access', () => {
   test('tokens of other machines need encryption, unless it is said that a proxy encrypts', async () => {
     const access = writeAccess({ permissions: [] })
     const http = { host: '0.0.0.0', port: 0 }
-    await expect(Served.start([double], { access, http })).rejects.toThrow(/must not be without tls/)
-    await expect(Served.start([double], { access, grpc: http })).rejects.toThrow(/must not be without tls/)
+    await expect(Served.start([double], { access, http })).rejects.toThrow(/must be with tls/)
+    await expect(Served.start([double], { access, grpc: http })).rejects.toThrow(/must be with tls/)
     const served = await Served.start([double], { access, http, allowPlainTokens: true })
     expect((await served.send('GET', '/v2')).status).toBe(401)
     await expect(Served.start([double], { access: join(makeFolder(), 'absent') })).rejects.toThrow(/can be read/)

@@ -1,8 +1,7 @@
-import { ArgumentError } from '@tenon/core'
-import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { InvalidRequestError, ModelUnavailableError, PermissionDeniedError, UnauthenticatedError } from '../errors.ts'
+import { readOptionFile } from '../files/option-file.ts'
 import { WatchedFiles, type FileSource } from '../files/watched-files.ts'
 import type { Log } from '../log/log.ts'
 import { readAccessFile, type AccessFile } from './access-file.ts'
@@ -31,6 +30,9 @@ interface Policy extends Pick<AccessFile, 'permissions'> {
 
 /** Control of access by a file with hashes of tokens, the issuer of other tokens, and the permissions of callers. It is read again when it changes. */
 export class FileAccess implements Access {
+  readonly #path: string
+  readonly #log: Log
+  #modelNames: (() => ReadonlySet<string>) | undefined
   #policy: Policy = { tokens: new Map(), jwt: undefined, permissions: [] }
   #files: WatchedFiles<Policy> | undefined
   /** The callers whose tokens were verified, by the keys of the tokens. */
@@ -38,11 +40,25 @@ export class FileAccess implements Access {
   /** The callers of connections with a certificate. */
   readonly #connections = new WeakMap<Socket, KnownCaller>()
 
+  private constructor(path: string, log: Log) {
+    this.#path = path
+    this.#log = log
+  }
+
   /** @throws (rejects with) {ArgumentError} if the file is not valid. */
   static async open(path: string, log: Log): Promise<FileAccess> {
-    const access = new FileAccess()
+    const access = new FileAccess(path, log)
     access.#files = await WatchedFiles.open(policySource(path), log, (policy) => access.#replace(policy))
     return access
+  }
+
+  /**
+   * Warns of permissions for models that the server does not have, now and each time when the file is read again. They are no error, because the
+   * models may be added later.
+   */
+  compareWith(modelNames: () => ReadonlySet<string>): void {
+    this.#modelNames = modelNames
+    this.#warn()
   }
 
   close(): void {
@@ -52,6 +68,17 @@ export class FileAccess implements Access {
   #replace(policy: Policy): void {
     this.#policy = policy
     this.#callers.clear()
+    this.#warn()
+  }
+
+  #warn(): void {
+    if (this.#modelNames === undefined) return
+    const { models, callers } = unknownNames(this.#policy, this.#modelNames())
+    const path = this.#path
+    if (models.length > 0)
+      this.#log.write('warn', 'the access file names models that the server does not have', { path, models })
+    if (callers.length > 0)
+      this.#log.write('warn', 'the access file has permissions for tokens that it does not have', { path, callers })
   }
 
   identify({ authorization, socket }: Credentials): Caller | Promise<Caller> {
@@ -108,6 +135,20 @@ export class FileAccess implements Access {
   }
 
   readonly #current = (): Policy => this.#policy
+}
+
+/** The names in the permissions that nothing has: those of models, and of static tokens. */
+function unknownNames(
+  { permissions, tokens }: Policy,
+  existing: ReadonlySet<string>,
+): { readonly models: readonly string[]; readonly callers: readonly string[] } {
+  const models = new Set(permissions.flatMap(({ infer = [], load = [] }) => [...infer, ...load]))
+  const known = new Set(['token:*', ...Array.from(tokens.values(), ({ name }) => `token:${name}`)])
+  const callers = new Set(permissions.flatMap((rule) => rule.callers).filter((caller) => caller.startsWith('token:')))
+  return {
+    models: [...models].filter((name) => name !== '*' && !existing.has(name)),
+    callers: [...callers].filter((caller) => !known.has(caller)),
+  }
 }
 
 /** The actions of a caller that belong to no model, for messages. */
@@ -185,7 +226,7 @@ function policySource(path: string): FileSource<Policy> {
     name: 'the access file and its keys',
     paths: () => (keysFile === undefined ? [path] : [path, keysFile]),
     async read() {
-      const { tokens = [], jwt, permissions } = readAccessFile(readText(path), path)
+      const { tokens = [], jwt, permissions } = readAccessFile(readOptionFile('access', path).toString(), path)
       const url = jwt === undefined ? undefined : keysUrl(jwt.keys)
       keysFile = jwt === undefined || url !== undefined ? undefined : resolve(dirname(path), jwt.keys)
       return {
@@ -199,13 +240,5 @@ function policySource(path: string): FileSource<Policy> {
         permissions,
       }
     },
-  }
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new ArgumentError(`access must be the path of a file that can be read, got ${path}`, { cause: error })
   }
 }

@@ -53,6 +53,17 @@ export class ModelControl {
     for (const name of source?.names() ?? []) registry.entry(name)
   }
 
+  /** The names of all models, loaded or not. */
+  names(): ReadonlySet<string> {
+    const names = new Set(Array.from(this.#registry.entries(), ([name]) => name))
+    try {
+      for (const name of this.#source?.names() ?? []) names.add(name)
+    } catch {
+      // The folder cannot be read now, and the models that were found before are in the registry.
+    }
+    return names
+  }
+
   /** All models with their states. @param isOnlyReady without those that do not answer. */
   index(isOnlyReady: boolean): IndexLine[] {
     const names = new Set(this.#source?.names())
@@ -94,7 +105,7 @@ export class ModelControl {
     const names = this.#source?.names()
     if (names?.length === 0) {
       throw new ModelLoadError('the repository must have a folder for each model, but has none', {
-        hint: "Add <name>/model.json and <name>/1/<library>, or set modelControl: 'explicit', with which clients load models later.",
+        hint: "Add <name>/model.json and <name>/1/<library>, or start with modelControl: 'explicit', with which clients load models later.",
       })
     }
     for (const name of names ?? []) await this.#loadOnce(name)
