@@ -3,6 +3,7 @@ import { ProtocolError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import { describeValue } from '../protocol/wrong-field.ts'
 import { callLater } from '../service/call-later.ts'
+import type { TrafficWeights } from '../service/traffic.ts'
 import type { CallOptions, InferOptions } from './call-options.ts'
 import { readClientOptions, type CheckedClientOptions, type ClientOptions } from './client-options.ts'
 import type { ClientInputs, ClientOutputs } from './client-tensor.ts'
@@ -93,6 +94,22 @@ export interface Client<Served extends Models = Models> extends AsyncDisposable 
   load(model: string, options?: CallOptions & { readonly config?: object }): Promise<void>
   /** Unloads a model, once its requests have ended. */
   unload(model: string, options?: CallOptions): Promise<void>
+  /**
+   * Returns the weights of the versions of a model, or undefined if requests without a version go to the highest one. Only for servers of Tenon, as
+   * {@link setTraffic} is. Needs the permission `load`.
+   */
+  traffic(model: string, options?: CallOptions): Promise<TrafficWeights | undefined>
+  /**
+   * Distributes requests without a version among the versions of a loaded model, from the next one on: a canary. The server must let clients load
+   * models.
+   *
+   * @param weights whole numbers from 0 to 1,000,000 by version. Undefined lets all of them go to the highest version again.
+   * @throws (rejects with) {InvalidRequestError} if a weight is not valid, all are 0, or a version is not loaded.
+   * @example
+   * await client.setTraffic('double', { '1': 90, '2': 10 })
+   * await client.traffic('double') // { '1': 90, '2': 10 }
+   */
+  setTraffic(model: string, weights: TrafficWeights | undefined, options?: CallOptions): Promise<void>
   /** Ends the client, once its requests have ended. Further requests throw {ScopeClosedError}. */
   closeAsync(): Promise<void>
 }
@@ -256,6 +273,17 @@ class HttpClient {
 
   unload(model: string, options?: CallOptions): Promise<void> {
     return this.#control(model, 'unload', '{}', options)
+  }
+
+  async traffic(model: string, options?: CallOptions): Promise<TrafficWeights | undefined> {
+    const { traffic } = await this.#get(`/v2/repository/models/${nameInPath(model)}/traffic`, options)
+    if (traffic === null) return undefined
+    if (typeof traffic === 'object') return traffic as TrafficWeights
+    throw new ProtocolError('the answer of the server must have the field traffic')
+  }
+
+  setTraffic(model: string, weights: TrafficWeights | undefined, options?: CallOptions): Promise<void> {
+    return this.#control(model, 'traffic', JSON.stringify({ traffic: weights ?? null }), options)
   }
 
   async closeAsync(): Promise<void> {
