@@ -131,8 +131,14 @@ describe('a pipeline that does not fit its models', () => {
       [[step('same', { z: 'x' }, { y: 'y' })], 'step 1 of the pipeline p must have inputs of its model, got "z"'],
       [[step('same', { x: 'x' }, { z: 'y' })], 'step 1 of the pipeline p must have outputs of its model, got "z"'],
       [[step('two', { a: 'x' }, { y: 'y' })], 'must have all inputs of its model, but lacks b'],
-      [[step('sequence', { x: 'x' }, { y: 'y' })], 'must not be the model sequence, which has sequences'],
-      [[step('stream', { x: 'x' }, { y: 'y' })], 'must not be the model stream, which answers with streams'],
+      [
+        [step('sequence', { x: 'x' }, { y: 'y' })],
+        'step 1 of the pipeline p must not be the model sequence, which has sequences\nHint: Leave it out, and let clients send',
+      ],
+      [
+        [step('stream', { x: 'x' }, { y: 'y' })],
+        'step 1 of the pipeline p must not be the model stream, which answers with streams\nHint: Leave it out, and let clients',
+      ],
       [
         pair('same', 'ints'),
         'the tensor t of the pipeline p must be int32[?] for step 2 (ints), but step 1 (same) makes float32[?]',

@@ -112,13 +112,22 @@ export class StepBinder {
 /** @throws {ModelUnavailableError} if a step does not have the names of its model. */
 function bindStep(pipeline: string, step: GraphStep, served: StepModel): BoundStep {
   const { model } = served
-  const fail = (sentence: string, specs?: readonly TensorSpec[]): ModelUnavailableError =>
-    new ModelUnavailableError(
-      `step ${step.number} of the pipeline ${pipeline} ${sentence}`,
-      specs === undefined ? {} : { hint: `The model ${model.name} has ${specs.map(({ name }) => name).join(', ')}.` },
+  const refuse = (sentence: string, hint: string): ModelUnavailableError =>
+    new ModelUnavailableError(`step ${step.number} of the pipeline ${pipeline} ${sentence}`, { hint })
+  const fail = (sentence: string, specs: readonly TensorSpec[]): ModelUnavailableError =>
+    refuse(sentence, `The model ${model.name} has ${specs.map(({ name }) => name).join(', ')}.`)
+  if (model.stream !== undefined) {
+    throw refuse(
+      `must not be the model ${model.name}, which answers with streams`,
+      'Leave it out, and let clients send the outputs of the pipeline to it, or let its function run the other steps.',
     )
-  if (model.stream !== undefined) throw fail(`must not be the model ${model.name}, which answers with streams`)
-  if (model.sequence !== undefined) throw fail(`must not be the model ${model.name}, which has sequences`)
+  }
+  if (model.sequence !== undefined) {
+    throw refuse(
+      `must not be the model ${model.name}, which has sequences`,
+      'Leave it out, and let clients send the outputs of the pipeline to it with their sequence_id.',
+    )
+  }
   const unknownIn = (names: ReadonlyMap<string, number>, specs: readonly TensorSpec[]): string | undefined =>
     [...names.keys()].find((name) => !specs.some((spec) => spec.name === name))
   const input = unknownIn(step.inputs, model.inputs)
