@@ -1,21 +1,24 @@
 /**
  * The command `pnpm test:containers`, which runs the packed packages of this checkout in the image of deploy/Dockerfile, with podman: without
- * rights and with a limit of memory, from deploy/kubernetes/deployment.yaml, and as two replicas behind haproxy that are replaced under load. `--install`
+ * rights and with a limit of memory, from deploy/kubernetes/deployment.yaml and deploy/kubernetes/secure, and as two replicas behind haproxy that are replaced under load. `--install`
  * installs what is missing from Debian, as root. TENON_UPDATES is the number of replicas that are replaced, 4 by default.
  */
 import { coreLibrary } from '@tenon/core/internal'
+import { createHash, randomBytes } from 'node:crypto'
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { check, report, reportMissing, type Outcome } from '@tenon/config/conformance'
-import { infer, playDeployment } from './containers/deployment.ts'
+import { Authority } from '../test/certificates.ts'
+import { infer, plainDeployment, playDeployment, type Secured } from './containers/deployment.ts'
 import { BASE, makeBase, makeImage } from './containers/image.ts'
 import { installPackages, missingPackages, Podman } from './containers/podman.ts'
 import { isReady, Replica } from './containers/replica.ts'
 import { expectNothingLost } from './load.ts'
 import { startProxy, type Proxy } from './proxy.ts'
+import { secureDeployment } from './secure-deployment.ts'
 
 const UPDATES = Number(process.env['TENON_UPDATES'] ?? 4)
 
@@ -100,7 +103,7 @@ async function checkUpdates(podman: Podman, models: string): Promise<void> {
   try {
     proxy = await startProxy('haproxy', replicas)
     const model = { name: 'double', factor: 2, byteSize: 4096 }
-    await expectNothingLost(proxy.url, model, { seconds: 60 * UPDATES, retries: 0 }, async (end) => {
+    await expectNothingLost(proxy, model, { seconds: 60 * UPDATES, retries: 0 }, async (end) => {
       let count = 0
       for (; count < UPDATES && !end.aborted; count++) {
         expectEqual('the exit code', await replicas[count % 2]!.replace(), 0)
@@ -112,6 +115,23 @@ async function checkUpdates(podman: Podman, models: string): Promise<void> {
   } finally {
     await proxy?.stop()
     await Promise.all(replicas.map((replica) => replica.stop()))
+  }
+}
+
+/** The secrets of deploy/kubernetes/secure, with a certificate for this machine. */
+function makeSecrets(folder: string): Secured {
+  const authority = new Authority(folder)
+  const { cert, key } = authority.certifyServer()
+  const token = randomBytes(32).toString('hex')
+  const tokens = [{ name: 'check', sha256: createHash('sha256').update(token).digest('hex') }]
+  const permissions = [{ callers: ['token:check'], infer: ['double'] }]
+  const read = (path: string): string => readFileSync(path, 'utf8')
+  return {
+    secrets: {
+      'tenon-tls': { 'tls.crt': read(cert), 'tls.key': read(key) },
+      'tenon-access': { 'access.json': JSON.stringify({ tokens, permissions }) },
+    },
+    options: { ca: read(authority.cert), token },
   }
 }
 
@@ -131,8 +151,14 @@ async function run(podman: Podman, folder: string): Promise<Outcome[]> {
     await check('SIGTERM: not ready at once, all requests answered, exit code 0', () => checkDrain(replica)),
   )
   await replica.stop()
+  await podman.run('volume', 'create', '--opt=type=none', '--opt=o=bind', `--opt=device=${models}`, 'tenon-models')
   outcomes.push(
-    await check('deploy/kubernetes/deployment.yaml with its probes', () => playDeployment(podman, folder, models)),
+    await check('deploy/kubernetes/deployment.yaml with its probes', () =>
+      playDeployment(podman, folder, plainDeployment()),
+    ),
+    await check('deploy/kubernetes/secure with its probes, certificates and tokens from secrets', () =>
+      playDeployment(podman, folder, secureDeployment(), makeSecrets(folder)),
+    ),
     await check(`${UPDATES} replicas replaced behind haproxy, a client that does not try again`, () =>
       checkUpdates(podman, models),
     ),

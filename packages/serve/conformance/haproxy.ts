@@ -1,7 +1,8 @@
 /**
  * The command `pnpm test:haproxy`, which ends replicas behind haproxy while a client sends requests. Two processes of `tenon serve` run behind
  * deploy/haproxy.cfg. Every two seconds one of them is killed; then one after the other ends by SIGTERM and is started again. No request may
- * be lost. TENON_SECONDS is the time of each run, 60 by default; HAPROXY names the program.
+ * be lost. The same follows with deploy/secure/haproxy.cfg: TLS in front of haproxy and behind it, tokens, and replicas whose certificates are not
+ * those that haproxy expects. TENON_SECONDS is the time of each run, 60 by default; HAPROXY names the program.
  */
 import { spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,9 +11,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { check, report, reportMissing, type Outcome } from '@tenon/config/conformance'
+import { createClient, ModelUnavailableError } from '../src/client.ts'
 import { startTenonServe } from '../test/tenon-serve.ts'
+import { checkCallers, makeTls } from './haproxy-tls.ts'
 import { expectNothingLost, freePort } from './load.ts'
-import { startProxy, type Proxy } from './proxy.ts'
+import { startProxy, type Backend, type Proxy, type ProxyTls } from './proxy.ts'
 
 const SECONDS = Number(process.env['TENON_SECONDS'] ?? 60)
 
@@ -28,20 +31,23 @@ export default defineModel({
 })`
 
 /** One of the processes behind the proxy, which is started again after each end. */
-class Replica {
+class Replica implements Backend {
   readonly httpPort: number
   readonly grpcPort: number
-  readonly #folder: string
+  readonly monitoringPort: number
+  readonly #arguments: readonly string[]
   #process: ChildProcess | undefined
 
-  private constructor(folder: string, httpPort: number, grpcPort: number) {
-    this.#folder = folder
-    this.httpPort = httpPort
-    this.grpcPort = grpcPort
+  private constructor(args: readonly string[], [http, grpc, monitoring]: readonly [number, number, number]) {
+    this.#arguments = args
+    this.httpPort = http
+    this.grpcPort = grpc
+    this.monitoringPort = monitoring
   }
 
-  static async start(folder: string): Promise<Replica> {
-    const replica = new Replica(folder, await freePort(), await freePort())
+  /** @param args the folder of the models, and further arguments of the command. */
+  static async start(...args: readonly string[]): Promise<Replica> {
+    const replica = new Replica(args, [await freePort(), await freePort(), await freePort()])
     await replica.#start()
     return replica
   }
@@ -62,9 +68,9 @@ class Replica {
   }
 
   async #start(): Promise<void> {
-    const ports = ['--http-port', String(this.httpPort), '--grpc-port', String(this.grpcPort)]
+    const ports = ['--http-port', this.httpPort, '--grpc-port', this.grpcPort, '--monitoring-port', this.monitoringPort]
     // As long as in deploy/, where haproxy's three checks take three seconds.
-    this.#process = startTenonServe([this.#folder, ...ports, '--drain-delay', '5s'])
+    this.#process = startTenonServe([...this.#arguments, ...ports.map(String), '--drain-delay', '5s'])
     this.#process.stdout!.resume()
     let log = ''
     await new Promise<void>((resolve, reject) => {
@@ -102,15 +108,14 @@ const draining =
     return count
   }
 
-async function run(program: string): Promise<Outcome[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'tenon-replicas-'))
-  mkdirSync(join(folder, 'same'))
-  writeFileSync(join(folder, 'same/model.mjs'), MODEL)
-  const replicas = [await Replica.start(folder), await Replica.start(folder)] as const
+/** Ends replicas behind haproxy in both ways, with small and with large requests. */
+async function endReplicas(program: string, args: readonly string[], tls?: ProxyTls): Promise<Outcome[]> {
+  const replicas = [await Replica.start(...args), await Replica.start(...args)] as const
+  const kind = tls === undefined ? '' : 'TLS, '
   let proxy: Proxy | undefined
   try {
-    proxy = await startProxy(program, replicas)
-    const { url } = proxy
+    const started = await startProxy(program, replicas, tls)
+    proxy = started
     const outcomes: Outcome[] = []
     for (const [name, byteSize] of [
       ['4 KiB', 4096],
@@ -118,11 +123,18 @@ async function run(program: string): Promise<Outcome[]> {
     ] as const) {
       const model = { name: 'same', factor: 1, byteSize }
       outcomes.push(
-        await check(`${name}: a SIGKILL each 2 s, a client that tries again`, () =>
-          expectNothingLost(url, model, { seconds: SECONDS, retries: 10 }, killing(replicas)),
+        await check(`${kind}${name}: a SIGKILL each 2 s, a client that tries again`, () =>
+          expectNothingLost(started, model, { seconds: SECONDS, retries: 10 }, killing(replicas)),
         ),
-        await check(`${name}: SIGTERM one after the other, a client that does not try again`, () =>
-          expectNothingLost(url, model, { seconds: SECONDS, retries: 0 }, draining(replicas)),
+        await check(`${kind}${name}: SIGTERM one after the other, a client that does not try again`, () =>
+          expectNothingLost(started, model, { seconds: SECONDS, retries: 0 }, draining(replicas)),
+        ),
+      )
+    }
+    if (tls !== undefined) {
+      outcomes.push(
+        await check('TLS: tokens reach the replicas over HTTP and gRPC, and a request without one gets 401', () =>
+          checkCallers(started),
         ),
       )
     }
@@ -130,6 +142,39 @@ async function run(program: string): Promise<Outcome[]> {
   } finally {
     await proxy?.stop()
     await Promise.all(replicas.map((replica) => replica.stop()))
+  }
+}
+
+/** haproxy must not send requests to a server that only pretends to be a replica. @throws {Error} if a request is answered. */
+async function checkName(program: string, args: readonly string[], tls: ProxyTls): Promise<void> {
+  const replicas = [await Replica.start(...args), await Replica.start(...args)] as const
+  const proxy = await startProxy(program, replicas, { ...tls, name: 'other.test' }, false)
+  try {
+    const reply = await createClient(proxy.url, { ...tls.options, retries: 0 })
+      .metadata()
+      .catch((error: unknown) => error)
+    if (!(reply instanceof ModelUnavailableError)) throw new Error(`the request must be refused, got ${String(reply)}`)
+  } finally {
+    await proxy.stop()
+    await Promise.all(replicas.map((replica) => replica.stop()))
+  }
+}
+
+async function run(program: string): Promise<Outcome[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'tenon-replicas-'))
+  const models = join(folder, 'models')
+  mkdirSync(join(models, 'same'), { recursive: true })
+  writeFileSync(join(models, 'same/model.mjs'), MODEL)
+  try {
+    const { tls, flags } = makeTls(folder)
+    return [
+      ...(await endReplicas(program, [models])),
+      ...(await endReplicas(program, [models, ...flags], tls)),
+      await check('TLS: a replica with a certificate for another name gets no requests', () =>
+        checkName(program, [models, ...flags], tls),
+      ),
+    ]
+  } finally {
     rmSync(folder, { recursive: true })
   }
 }

@@ -1,19 +1,21 @@
 /**
- * The command `pnpm test:kserve`, which validates deploy/kserve and the pod of deploy/kubernetes against the custom resource
+ * The command `pnpm test:kserve`, which validates deploy/kserve and the pods of deploy/kubernetes against the custom resource
  * definitions of KServe, and answers of the server against the Open Inference Protocol. TENON_KSERVE names a checkout of kserve/kserve,
  * and TENON_OPEN_INFERENCE one of kserve/open-inference-protocol.
  */
 import { join } from 'node:path'
 import { check, folderOf, report, reportMissing, type Outcome } from '@tenon/config/conformance'
 import { checkAnswers, SCHEMAS } from './kserve/answers.ts'
+import { secureDeployment } from './secure-deployment.ts'
 import { DEFINITIONS, misspelled, readManifests, Resources, type Json, type Manifest } from './kserve/resources.ts'
 
 const deploy = join(import.meta.dirname, '../../../deploy')
 
-/** The pod of the deployment, as that of an inference service, because the schema of those contains the schema of pods. */
-function podOfDeployment(): Manifest[] {
-  const found = readManifests(join(deploy, 'kubernetes')).filter(({ content }) => content['kind'] === 'Deployment')
-  return found.map(({ file, content }) => {
+/** The pods of the deployments, as those of an inference service, because the schema of those contains the schema of pods. */
+function podsOfDeployments(): Manifest[] {
+  const plain = readManifests(join(deploy, 'kubernetes')).filter(({ content }) => content['kind'] === 'Deployment')
+  const all = [...plain, { file: 'secure/deployment.yaml', content: secureDeployment() as Json }]
+  return all.map(({ file, content }) => {
     const { template } = content['spec'] as { readonly template: { readonly spec: Json } }
     const service = { apiVersion: 'serving.kserve.io/v1beta1', kind: 'InferenceService', metadata: content['metadata'] }
     return { file, content: { ...service, spec: { predictor: template.spec } } }
@@ -24,7 +26,8 @@ function podOfDeployment(): Manifest[] {
 async function checkManifests(checkout: string): Promise<Outcome[]> {
   const resources = new Resources(checkout)
   const outcomes: Outcome[] = []
-  for (const { file, content } of [...readManifests(join(deploy, 'kserve')), ...podOfDeployment()]) {
+  const own = ['kserve', 'kserve/secure'].flatMap((path) => readManifests(join(deploy, path)))
+  for (const { file, content } of [...own, ...podsOfDeployments()]) {
     const { name } = content['metadata'] as { readonly name: string }
     outcomes.push(await check(`${file}, ${name}: valid`, () => resources.check(content)))
     const all = [...misspelled(content)]

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { createClient } from '../src/client.ts'
+import { createClient, type ClientOptions } from '../src/client.ts'
 
 /** The requests at the same time. */
 const CLIENTS = 16
@@ -26,6 +26,13 @@ interface Load {
   readonly failures: string[]
 }
 
+/** The server that gets the requests. */
+export interface Target {
+  readonly url: string
+  /** Options of its clients, such as an authority and a token. */
+  readonly options?: ClientOptions
+}
+
 /** The model that the requests are for, and what its answers must be. */
 export interface LoadedModel {
   readonly name: string
@@ -35,8 +42,13 @@ export interface LoadedModel {
 }
 
 /** Sends requests until a signal, and checks the answers. */
-async function sendUntil(end: AbortSignal, url: string, model: LoadedModel, retries: number): Promise<Load> {
-  const client = createClient(url, { retries, deadline: 30_000 })
+async function sendUntil(
+  end: AbortSignal,
+  { url, options }: Target,
+  model: LoadedModel,
+  retries: number,
+): Promise<Load> {
+  const client = createClient(url, { ...options, retries, deadline: 30_000 })
   const load: Load = { latencies: [], failures: [] }
   const x = new Float32Array(model.byteSize / 4).map((_, i) => i % 1024)
   const expected = x.map((value) => model.factor * value)
@@ -70,7 +82,7 @@ const isSame = (a: Float32Array, b: Float32Array): boolean => bytesOf(a).equals(
  * @throws {Error} with the requests that were lost.
  */
 export async function expectNothingLost(
-  url: string,
+  target: Target,
   model: LoadedModel,
   { seconds, retries }: { readonly seconds: number; readonly retries: number },
   disturb: (end: AbortSignal) => Promise<number>,
@@ -78,7 +90,7 @@ export async function expectNothingLost(
   const end = new AbortController()
   const timer = setTimeout(() => end.abort(), 1000 * seconds)
   const disturbed = disturb(end.signal).finally(() => end.abort())
-  const [load, ends] = await Promise.all([sendUntil(end.signal, url, model, retries), disturbed])
+  const [load, ends] = await Promise.all([sendUntil(end.signal, target, model, retries), disturbed])
   clearTimeout(timer)
   const { latencies, failures } = load
   const sorted = latencies.toSorted((a, b) => a - b)

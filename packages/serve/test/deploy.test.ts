@@ -25,6 +25,13 @@ interface Probe {
   readonly failureThreshold: number
 }
 
+/** The folders of a container that are secrets. */
+interface Mounts {
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[]
+}
+
+type Secrets = readonly { readonly name: string; readonly secret: { readonly secretName: string } }[]
+
 interface Replica {
   readonly image: string
   readonly command: readonly string[]
@@ -59,8 +66,8 @@ const secure = only<{
     template: {
       metadata: { annotations: Record<string, string> }
       spec: {
-        containers: [Container & { volumeMounts: { name: string; mountPath: string }[] }]
-        volumes: { name: string; secret: { secretName: string } }[]
+        containers: [Container & Mounts]
+        volumes: Secrets
       }
     }
   }
@@ -76,8 +83,23 @@ const services = documents('kserve/inference-service.yaml') as {
     }
   }
 }[]
+const secureRuntime = only<{
+  spec: {
+    annotations: Record<string, string>
+    containers: [Container & Mounts]
+    volumes: Secrets
+    supportedModelFormats: { autoSelect: boolean }[]
+  }
+}>('kserve/secure/cluster-serving-runtime.yaml').spec
+const secureService = only<(typeof services)[0] & { metadata: { annotations: Record<string, string> } }>(
+  'kserve/secure/inference-service.yaml',
+)
 const compose = only<{ services: Record<string, Replica> }>('compose.yaml').services
 const { haproxy: proxy, ...replicas } = compose
+/** The parts that are added to compose.yaml, or replaced in it. */
+const { haproxy: secureProxy, ...secureReplicas } = only<{
+  services: Record<string, Pick<Replica, 'command'> & { volumes: string[]; healthcheck: { test: string[] } }>
+}>('secure/compose.yaml').services
 
 /** The arguments of the image, as its Dockerfile says. */
 const dockerArguments = JSON.parse(/^CMD (\[.*\])$/m.exec(text('Dockerfile'))![1]!) as string[]
@@ -88,7 +110,9 @@ const starts: readonly (readonly [place: string, args: readonly string[]])[] = [
   ['kubernetes', deployment.spec.containers[0].args],
   ['kubernetes/secure', secure.spec.containers[0].args],
   ['kserve', runtime.containers[0].args],
+  ['kserve/secure', secureRuntime.containers[0].args],
   ...Object.entries(replicas).map(([name, { command }]) => [`compose ${name}`, command] as const),
+  ...Object.entries(secureReplicas).map(([name, { command }]) => [`secure compose ${name}`, command] as const),
 ]
 
 const valueOf = (args: readonly string[], flag: string): string =>
@@ -102,6 +126,8 @@ describe('the files of deploy', () => {
       ['compose.yaml', 1],
       ['kserve/cluster-serving-runtime.yaml', 1],
       ['kserve/inference-service.yaml', 2],
+      ['kserve/secure/cluster-serving-runtime.yaml', 1],
+      ['kserve/secure/inference-service.yaml', 1],
       ['kubernetes/deployment.yaml', 1],
       ['kubernetes/kustomization.yaml', 1],
       ['kubernetes/pod-disruption-budget.yaml', 1],
@@ -109,6 +135,7 @@ describe('the files of deploy', () => {
       ['kubernetes/secure/kustomization.yaml', 1],
       ['kubernetes/secure/service.yaml', 1],
       ['kubernetes/service.yaml', 1],
+      ['secure/compose.yaml', 1],
     ])
     const { resources } = only<{ resources: string[] }>('kubernetes/kustomization.yaml')
     expect(['kustomization.yaml', ...resources].map((name) => `kubernetes/${name}`).toSorted()).toEqual(
@@ -143,7 +170,8 @@ describe('the files of deploy', () => {
     }
     // Inference services of others have the default of Kubernetes.
     expect(longest(runtime.containers[0].args)).toBeLessThan(30)
-    for (const { spec } of services) {
+    expect(longest(secureRuntime.containers[0].args)).toBe(longest(runtime.containers[0].args))
+    for (const { spec } of [...services, secureService]) {
       expect(spec.predictor.terminationGracePeriodSeconds).toBeGreaterThan(longest(runtime.containers[0].args))
     }
   })
@@ -187,22 +215,66 @@ describe('the files of deploy', () => {
     expect(text('Dockerfile')).toMatch(/^HEALTHCHECK .*http:\/\/127\.0\.0\.1:8080\/v2\/health\/live/m)
   })
 
-  test('the deployment with certificates has the arguments of the other one, and probes the port of the monitoring', () => {
-    const { args, ports, startupProbe, livenessProbe, readinessProbe, volumeMounts } = secure.spec.containers[0]
-    expect(args.slice(0, 7)).toEqual(deployment.spec.containers[0].args)
+  test('the deployment with certificates names the port of the monitoring, and the comment its secrets', () => {
+    const { args, ports } = secure.spec.containers[0]
     expect(ports).toEqual([{ name: 'monitoring', containerPort: Number(valueOf(args, '--monitoring-port')) }])
     expect(secure.metadata.annotations).toEqual({ 'prometheus.io/port': valueOf(args, '--monitoring-port') })
-    expect([startupProbe, livenessProbe, readinessProbe].map(({ httpGet }) => httpGet.port)).toEqual([
-      ...Array.from({ length: 3 }, () => 'monitoring'),
-    ])
-    // Each file of a flag is in a folder that is a secret. The names of those in a secret for TLS are given by Kubernetes.
-    const files = ['--tls-cert', '--tls-key', '--access'].map((flag) => valueOf(args, flag))
-    expect(files.map((file) => file.split('/').at(-1))).toEqual(['tls.crt', 'tls.key', 'access.json'])
-    const folders = volumeMounts.map(({ mountPath }) => mountPath)
-    expect(new Set(files.map((file) => file.split('/').slice(0, -1).join('/')))).toEqual(new Set(folders))
-    expect(secure.spec.volumes.map(({ name }) => name)).toEqual(volumeMounts.map(({ name }) => name))
     const comment = text('kubernetes/secure/kustomization.yaml')
     for (const { secret } of secure.spec.volumes) expect(comment).toContain(secret.secretName)
+  })
+
+  test.each([
+    ['kubernetes', deployment.spec.containers[0], secure.spec.containers[0], secure.spec.volumes, 'monitoring'],
+    ['kserve', runtime.containers[0], secureRuntime.containers[0], secureRuntime.volumes, 8002],
+  ] as const)(
+    '%s: the files with certificates have the arguments of the others, probe the port of the monitoring, and mount secrets',
+    (_place, plain, { args, startupProbe, livenessProbe, readinessProbe, volumeMounts }, volumes, port) => {
+      expect(args.slice(0, 7)).toEqual(plain.args)
+      expect(valueOf(args, '--monitoring-port')).toBe('8002')
+      expect([startupProbe, livenessProbe, readinessProbe].map(({ httpGet }) => httpGet.port)).toEqual([
+        ...Array.from({ length: 3 }, () => port),
+      ])
+      // Each file of a flag is in a folder that is a secret. The names of those in a secret for TLS are given by Kubernetes.
+      const files = ['--tls-cert', '--tls-key', '--access'].map((flag) => valueOf(args, flag))
+      expect(files.map((file) => file.split('/').at(-1))).toEqual(['tls.crt', 'tls.key', 'access.json'])
+      const folders = volumeMounts.map(({ mountPath }) => mountPath)
+      expect(new Set(files.map((file) => file.split('/').slice(0, -1).join('/')))).toEqual(new Set(folders))
+      expect(volumes.map(({ name }) => name)).toEqual(volumeMounts.map(({ name }) => name))
+      expect(volumes.map(({ secret }) => secret.secretName)).toEqual(['tenon-tls', 'tenon-access'])
+    },
+  )
+
+  test('the runtime of KServe with certificates differs from the other one in nothing else', () => {
+    const [plain, secured] = [runtime.containers[0], secureRuntime.containers[0]]
+    const without = ({ args: _args, volumeMounts: _mounts, ...others }: Partial<Container & Mounts>): unknown =>
+      JSON.parse(JSON.stringify(others).replaceAll('"port":8002', '"port":8080'))
+    expect(without(secured)).toEqual(without(plain))
+    expect(secureRuntime.annotations).toEqual({
+      'prometheus.kserve.io/port': '8002',
+      'prometheus.kserve.io/path': '/metrics',
+    })
+    // Inference services that do not name a runtime get the other one.
+    expect(secureRuntime.supportedModelFormats.map(({ autoSelect }) => autoSelect)).toEqual([false])
+    expect(secureService.spec.predictor.model.runtime).toBe('tenon-serve-secure')
+    expect(secureService.metadata.annotations).toEqual({ 'serving.kserve.io/deploymentMode': 'RawDeployment' })
+  })
+
+  test('compose with certificates mounts the folders of the flags, and its health check asks the monitoring', () => {
+    expect(Object.keys(secureReplicas)).toEqual(Object.keys(replicas))
+    for (const [name, { command, volumes, healthcheck }] of Object.entries(secureReplicas)) {
+      expect(command.slice(0, 7)).toEqual(replicas[name]!.command)
+      const folders = volumes.map((volume) => volume.split(':').at(-2))
+      expect(folders).toEqual(['/etc/tenon/tls', '/etc/tenon/access'])
+      for (const flag of ['--tls-cert', '--tls-key', '--access'])
+        expect(folders).toContain(valueOf(command, flag).split('/').slice(0, -1).join('/'))
+      expect(healthcheck.test.at(-1)).toContain(
+        `http://127.0.0.1:${valueOf(command, '--monitoring-port')}/v2/health/live`,
+      )
+    }
+    expect(secureProxy!.volumes).toEqual([
+      './secure/haproxy.cfg:/usr/local/etc/haproxy/haproxy.cfg:ro',
+      '${TLS:-./tls}:/etc/haproxy/tls:ro',
+    ])
   })
 
   test('the server runs without root and without further rights', () => {
@@ -246,8 +318,24 @@ describe('the files of deploy', () => {
     }
     expect(proxy).toMatchObject({ ports: ['127.0.0.1:8000:8000', '127.0.0.1:8001:8001'] })
     expect(config.match(/bind ":(\d+)"/g)).toEqual(['bind ":8000"', 'bind ":8001"'])
-    // The environment variables of the README are those of the file.
+    // The environment variables of the README are those of the files.
     const variables = (page: string): string[] => [...new Set(page.match(/TENON_(?:\d|PROXY)\w*/g))].toSorted()
-    expect(variables(text('README.md'))).toEqual(variables(text('haproxy.cfg')))
+    expect(variables(text('README.md'))).toEqual(variables(text('haproxy.cfg') + text('secure/haproxy.cfg')))
+  })
+
+  test('haproxy with certificates differs from the other one in encryption, and checks the port of the monitoring', () => {
+    const config = text('secure/haproxy.cfg').replaceAll(/\$\{\w+-([^}]*)\}/g, '$1')
+    for (const name of Object.keys(replicas)) {
+      expect(config).toContain(`server ${name} "${name}:8080" verifyhost "${name}" port "8002"`)
+      expect(config).toContain(`server ${name} "${name}:9000" check-proto h1 verifyhost "${name}" port "8002"`)
+    }
+    const verified = '    default-server ssl verify required ca-file "/etc/haproxy/tls/ca.pem" alpn '
+    expect(config.match(/^ {4}default-server ssl .*$/gm)).toEqual([`${verified}http/1.1`, `${verified}h2`])
+    expect(config.match(/bind ":\d+" ssl crt "\/etc\/haproxy\/tls\/proxy.pem" alpn .*$/gm)).toHaveLength(2)
+    // All lines of the other one that are not about connections are there.
+    const kept = text('haproxy.cfg')
+      .split('\n')
+      .filter((line) => line !== '' && !/^\s*(#|bind|server |frontend)/.test(line))
+    for (const line of kept) expect(text('secure/haproxy.cfg').split('\n')).toContain(line)
   })
 })
