@@ -1,8 +1,12 @@
 /**
- * The command `pnpm fuzz:serve [--seconds N] [--seed N]`. Changes correct requests (bytes of HTTP, headers, JSON, binary tensors, and
- * messages and frames of gRPC), and sends them to a server in a process of its own for N seconds, 60 by default. Fails if the server
- * ends, hangs, answers 500 or something that is not its protocol, or has more descriptors, children or memory in the end.
+ * The command `pnpm fuzz:serve [--seconds N] [--seed N]`. Changes correct requests (bytes of HTTP, headers, JSON, binary tensors, messages and frames
+ * of gRPC, streams, the generate extension, sequences, and weights of versions; and tokens, handshakes and requests for a listener with encryption and
+ * access control), and sends them to a server in a process of its own for N seconds, 60 by default. Fails if the server ends, hangs, answers 500 or
+ * something that is not its protocol, answers a caller without its token, or has more descriptors, children or memory in the end.
  */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { exchange, requestOf } from '../test/hostile/exchange.ts'
@@ -13,7 +17,17 @@ import { inferOf, input } from '../test/hostile/hostile-request.ts'
 import { ServerProcess, type Holdings } from '../test/hostile/server-process.ts'
 import { mutateBytes, mutateJson } from './mutate.ts'
 import { Random } from './random.ts'
+import {
+  changedHandshake,
+  changedHttps,
+  changedMonitoring,
+  makeSecured,
+  wrongMetadata,
+  wrongToken,
+  type SecuredAttempt,
+} from './secured.ts'
 import { compressed, headers, headersOf, messages, seeds, type Seed } from './seeds.ts'
+import { problemOf, readSome, routeRequest, routeSeeds, streamInfer, streamMessages } from './streams.ts'
 
 /** The requests that are sent at the same time. */
 const CLIENTS = 8
@@ -29,6 +43,9 @@ if (!Number.isInteger(seconds) || seconds < 1)
 if (!Number.isInteger(seed)) throw new Error(`--seed must be a whole number, got ${values.seed}`)
 
 const random = new Random(seed)
+const secrets = mkdtempSync(join(tmpdir(), 'tenon-fuzz-'))
+const secured = await makeSecured(secrets)
+const routes = routeSeeds.map(({ path, json }) => routeRequest(path, json))
 const correct = seeds.map(({ model, json, bytes }) => framed(model, JSON.stringify(json), bytes))
 
 /** A changed request, and how it is sent. */
@@ -84,6 +101,12 @@ function grpc(kind: string, bytes: Uint8Array, method: string): Attempt {
   }
 }
 
+const ofSecured = (kind: string, { bytes, send }: SecuredAttempt): Attempt => ({
+  kind,
+  bytes,
+  send: ({ ports }) => send(ports.secured!),
+})
+
 const chosen = (): Seed => random.pick(seeds)
 
 const kinds: readonly (() => Attempt)[] = [
@@ -116,6 +139,34 @@ const kinds: readonly (() => Attempt)[] = [
       frame(mutateBytes(random, random.pick(messages), messages)),
       random.pick(['ModelInfer', 'ModelStreamInfer']),
     ),
+  () => {
+    const { path, json } = random.pick(routeSeeds)
+    const bytes =
+      random.below(2) === 0
+        ? routeRequest(path, mutateJson(random, json))
+        : mutateBytes(random, routeRequest(path, json), routes)
+    return {
+      kind: 'streams, generate, sequences and weights',
+      bytes,
+      send: async ({ ports }) => problemOf(await readSome(ports.http, bytes)),
+    }
+  },
+  () => {
+    const changed = Array.from({ length: 1 + random.below(4) }, () => {
+      const message = random.pick(streamMessages)
+      return random.below(2) === 0 ? message : mutateBytes(random, message, streamMessages)
+    })
+    return {
+      kind: 'calls of ModelStreamInfer',
+      bytes: Buffer.concat(changed),
+      send: ({ ports }) => streamInfer(ports, changed),
+    }
+  },
+  () => ofSecured('wrong tokens', wrongToken(random, secured)),
+  () => ofSecured('requests over TLS without a token', changedHttps(random, secured)),
+  () => ofSecured('wrong metadata of gRPC over TLS', wrongMetadata(random, secured)),
+  () => ofSecured('handshakes', changedHandshake(random, secured)),
+  () => ofSecured('requests for the monitoring', changedMonitoring(random)),
   () => grpc('frames of gRPC', mutateBytes(random, frame(random.pick(messages)), messages), 'ModelInfer'),
   () =>
     grpc(
@@ -164,9 +215,14 @@ async function check(server: ServerProcess, before: Holdings | undefined): Promi
 async function prepare({ ports }: ServerProcess, key: string): Promise<void> {
   const body = JSON.stringify({ key, byte_size: 32 })
   const region = requestOf('/v2/systemsharedmemory/region/data/register', body)
-  for (const bytes of [region, ...correct]) {
+  const load = requestOf('/v2/repository/models/stored/load', '{}')
+  for (const bytes of [region, load, ...correct]) {
     const { status, body: text } = await exchange(ports.http, [bytes])
     if (status !== 200) throw new Error(`a correct request got ${status}: ${text.toString()}`)
+  }
+  for (const bytes of routes) {
+    const answer = await readSome(ports.http, bytes)
+    if (!/^HTTP\/1\.1 200 /m.test(answer)) throw new Error(`a correct request got ${answer}`)
   }
 }
 
@@ -195,7 +251,7 @@ let server: ServerProcess | undefined
 try {
   fixture.addModel('stored', 0)
   fixture.addObject('data', new Uint8Array(32))
-  server = await ServerProcess.start(fixture.repository, fixture.prefix, 5000)
+  server = await ServerProcess.start(fixture.repository, fixture.prefix, 5000, secured.options)
   await prepare(server, `${fixture.prefix}-data`)
   await fuzz(server)
   process.stdout.write(`${sent} requests, no failure\n`)
@@ -205,4 +261,5 @@ try {
 } finally {
   server?.[Symbol.dispose]()
   fixture[Symbol.dispose]()
+  rmSync(secrets, { recursive: true })
 }

@@ -7,6 +7,15 @@ import { join } from 'node:path'
 export interface Ports {
   readonly http: number
   readonly grpc: number
+  /** Those of a second server, if there is one. */
+  readonly secured?: SecuredPorts
+}
+
+/** The ports of a server with encryption and tokens. */
+export interface SecuredPorts {
+  readonly https: number
+  readonly grpcs: number
+  readonly monitoring: number
 }
 
 /** The resources that a server reports. Memory is in bytes. */
@@ -40,9 +49,18 @@ export class ServerProcess implements Disposable {
     this.ports = ports
   }
 
-  /** @param requestTimeout the time in milliseconds in which a request must arrive. */
-  static async start(repository: string, prefix: string, requestTimeout: number): Promise<ServerProcess> {
-    const child = fork(join(import.meta.dirname, 'server.ts'), [repository, prefix, String(requestTimeout)], {
+  /**
+   * @param requestTimeout the time in milliseconds in which a request must arrive. @param secured the options of a second server with encryption
+   * and tokens, as JSON.
+   */
+  static async start(
+    repository: string,
+    prefix: string,
+    requestTimeout: number,
+    secured: string = '',
+  ): Promise<ServerProcess> {
+    const args = [repository, prefix, String(requestTimeout), secured]
+    const child = fork(join(import.meta.dirname, 'server.ts'), args, {
       execArgv: ['--conditions=@tenon/source', '--no-warnings', '--expose-gc'],
     })
     const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`the server ended with ${code}`)))

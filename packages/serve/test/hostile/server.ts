@@ -1,6 +1,7 @@
 /**
  * A server in a process of its own, whose descriptors, children and memory a test can count. The arguments are the folder of its
- * repository, the prefix of shared memory, and the time in milliseconds for a request. Sends its ports, and answers `usage`.
+ * repository, the prefix of shared memory, the time in milliseconds for a request, and the options of a second server as JSON, or an empty text.
+ * Sends its ports, and answers `usage`.
  */
 import { tensor } from '@tenon/core'
 import { coreLibrary } from '@tenon/core/internal'
@@ -8,13 +9,13 @@ import { setTimeout } from 'node:timers/promises'
 import { dirname, join } from 'node:path'
 import { Library, type IsolatedLibrary } from 'tenon'
 import { HttpError } from '../../src/http/failure-status.ts'
-import { createServer, defineModel, ModelRepository, type Model } from '../../src/index.ts'
+import { createServer, defineModel, ModelRepository, type Model, type ServerOptions } from '../../src/index.ts'
 import { describeFailure } from '../../src/service/describe-failure.ts'
 import { double } from '../models.ts'
 import { count, endlessModel } from '../streams.ts'
-import type { Ports, Usage } from './server-process.ts'
+import type { Ports, SecuredPorts, Usage } from './server-process.ts'
 
-const [repository = '', prefix = '', requestTimeout = ''] = process.argv.slice(2)
+const [repository = '', prefix = '', requestTimeout = '', secured = ''] = process.argv.slice(2)
 
 /** A model that returns its input. */
 function echo(name: string, type: string, others: object = {}): Model {
@@ -90,11 +91,29 @@ const server = await createServer({
   allowClientSharedMemory: prefix,
   maxRequestBytes: 2 ** 20,
   requestTimeout: Number(requestTimeout),
-  logError: (error) => {
-    const isRefusal = error instanceof HttpError || describeFailure(error).kind !== 'failed'
-    if (!isRefusal && failures.length < 10) failures.push(String((error as Error).stack))
-  },
+  logError,
 })
+
+function logError(error: unknown): void {
+  const isRefusal = error instanceof HttpError || describeFailure(error).kind !== 'failed'
+  if (!isRefusal && failures.length < 10) failures.push(String((error as Error).stack))
+}
+
+/** A second server with encryption and tokens. */
+async function startSecured(): Promise<SecuredPorts> {
+  const own = JSON.parse(secured) as Pick<ServerOptions, 'access' | 'tls'>
+  const { port, grpcPort, monitoringAddress } = await createServer({
+    models: [echo('floats', 'f32[n]')],
+    http: { port: 0 },
+    grpc: { port: 0 },
+    monitoring: { port: 0 },
+    requestTimeout: Number(requestTimeout),
+    log: { format: 'json', write: () => {} },
+    logError,
+    ...own,
+  })
+  return { https: port, grpcs: grpcPort!, monitoring: Number(monitoringAddress!.split(':')[1]) }
+}
 
 /** The memory that is in use behind the last garbage. */
 async function usage(): Promise<Usage> {
@@ -110,4 +129,8 @@ async function usage(): Promise<Usage> {
 }
 
 process.on('message', () => void usage().then((used) => process.send!(used)))
-process.send!({ http: server.port, grpc: server.grpcPort! } satisfies Ports)
+process.send!({
+  http: server.port,
+  grpc: server.grpcPort!,
+  ...(secured === '' ? {} : { secured: await startSecured() }),
+} satisfies Ports)
