@@ -30,12 +30,12 @@ function segment(text: string): Segment {
 export const suite = {
   package: '@tenon/core',
   rows: [
-    withoutArguments('call a function without arguments', {}),
-    withoutArguments('call a critical function without arguments', { critical: true }),
-    passInt32('pass int32', {}),
-    passInt32('pass int32 to a critical function', { critical: true }),
-    passDoubles('pass two doubles', {}),
-    passDoubles('pass two doubles to a critical function', { critical: true }),
+    withoutArguments('call a function without arguments', 1.75, {}),
+    withoutArguments('call a critical function without arguments', 1.45, { critical: true }),
+    passInt32('pass int32', 1.1, {}),
+    passInt32('pass int32 to a critical function', 0.9, { critical: true }),
+    passDoubles('pass two doubles', 0.8, {}),
+    passDoubles('pass two doubles to a critical function', 0.7, { critical: true }),
     {
       name: 'pass three int64',
       unit: 'ns',
@@ -255,11 +255,12 @@ export const suite = {
   ],
 } satisfies Suite
 
-/** A call without arguments. @param options those of the function */
-function withoutArguments(name: string, options: { readonly critical?: boolean }): Row {
+/** A call without arguments. @param target the greatest ratio to the addon. @param options those of the function */
+function withoutArguments(name: string, target: number, options: { readonly critical?: boolean }): Row {
   return {
     name,
     unit: 'ns',
+    target: { 'Node-API addon': target },
     setup: () => {
       const ours = fixture.function(IDENTITY, {}, options)
       const koffiCall = rawFixture.func(IDENTITY, 'void', [])
@@ -279,12 +280,12 @@ function withoutArguments(name: string, options: { readonly critical?: boolean }
   }
 }
 
-/** A call with one int32. @param options those of the function */
-function passInt32(name: string, options: { readonly critical?: boolean }): Row {
+/** A call with one int32. The parameters are those of {@link withoutArguments}. */
+function passInt32(name: string, target: number, options: { readonly critical?: boolean }): Row {
   return {
     name,
     unit: 'ns',
-    target: { 'Node-API addon': 0.8 },
+    target: { 'Node-API addon': target },
     setup: () => {
       const ours = fixture.function('fixture_int32', { result: 'int32', parameters: ['int32'] }, options)
       const koffiCall = rawFixture.func('fixture_int32', 'int32_t', ['int32_t'])
@@ -305,12 +306,12 @@ function passInt32(name: string, options: { readonly critical?: boolean }): Row 
   }
 }
 
-/** A call with two doubles. @param options those of the function */
-function passDoubles(name: string, options: { readonly critical?: boolean }): Row {
+/** A call with two doubles. The parameters are those of {@link withoutArguments}. */
+function passDoubles(name: string, target: number, options: { readonly critical?: boolean }): Row {
   return {
     name,
     unit: 'ns',
-    target: { 'Node-API addon': 0.8 },
+    target: { 'Node-API addon': target },
     setup: () => {
       const ours = fixture.function(
         'fixture_float64',

@@ -19,7 +19,7 @@ function ordersOf(kinds: readonly string[], count: number): string[] {
  * scalars. An order that ends with `>` is for functions that return a text and take none.
  */
 function orders(): string[] {
-  const short = ordersOf(['p', 's'], 4).slice(1)
+  const short = ordersOf(['p', 's'], 4)
   const long = [5, 6].flatMap((count) => [1, 2, 3, 4].map((pointers) => 'p'.repeat(pointers).padEnd(count, 's')))
   const withTexts = ordersOf(['p', 's', 't'], 3).filter((order) => order.includes('t'))
   return [...short, ...long, ...withTexts, ...ordersOf(['p', 's'], 3).map((order) => `${order}>`)]
@@ -85,7 +85,7 @@ function form(name: string): string {
     '        return finish(target, code, undefined)\n',
   ]
   const hasTexts = /[t>]/.test(name)
-  return `    ${name === order ? name : `'${name}'`}: (target) => {
+  return `    ${/^\w+$/.test(name) ? name : `'${name}'`}: (target) => {
       const { code${hasTexts ? '' : ', gate, enter'} } = target
 ${all.length === 0 ? '' : `      const [${all.map((i) => `slot${i}`).join(', ')}] = target.slots as Slots\n`}      return function form(${all.map((i) => `value${i}`).join(', ')}) {
 ${hasTexts ? bodyWithTexts(order) : body.join('')}      }

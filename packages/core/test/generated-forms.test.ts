@@ -66,7 +66,10 @@ describe.each(Object.keys(callForms))('the form for the order %s', (order) => {
     for (const i of kinds.keys()) {
       expect(() => call(...values.with(i, 'x' as unknown as Value))).toThrow(`argument ${i + 1} of collect must be`)
     }
-    expect(() => call(...values.slice(1))).toThrow(`collect takes ${kinds.length} arguments, got ${kinds.length - 1}`)
+    const { length } = kinds
+    expect(() => call(...values, 0)).toThrow(`collect takes ${length} arguments, got ${length + 1}`)
+    if (length > 0)
+      expect(() => call(...values.slice(1))).toThrow(`collect takes ${length} arguments, got ${length - 1}`)
   })
 })
 

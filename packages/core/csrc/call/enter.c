@@ -9,6 +9,10 @@
 #include "call/guard.h"
 #include "stack_switch.h"
 
+/* Functions that are not inlined, so that the frequent path saves only the registers that it needs. */
+#define TN__APART __attribute__((noinline))
+#define TN__RARE __attribute__((noinline, cold))
+
 _Static_assert(sizeof(tn_call_frame_t) == TN_CALL_FRAME_SIZE, "JavaScript allocates the frame");
 
 #define OFFSET(member, offset) \
@@ -70,9 +74,9 @@ static bool is_stack_full(const tn_environment_t *environment) {
   return (size_t)((const uint8_t *)environment->native.top - (const uint8_t *)environment->native.memory) < LEAST_STACK;
 }
 
-/* Runs native code on its own stack, or `in_place` on that of the thread, and returns what `run` returns. */
-static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)(void *data), void *data, bool in_place,
-                                  bool *has_thrown) {
+/* Runs native code in a call, or `in_place` on the stack of the thread. Returns what `run` returns. */
+TN__RARE static uint32_t run_general(tn_environment_t *environment, uint32_t (*run)(void *data), void *data,
+                                     bool in_place, bool *has_thrown) {
   void *const outer_script = environment->script_top;
   const bool outer_thrown = environment->has_thrown, was_in_place = environment->is_in_place;
   const uint32_t depth = environment->depth;
@@ -86,7 +90,6 @@ static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)
   if (depth == 0) __atomic_store_n(&environment->calls, environment->calls + 1, __ATOMIC_RELAXED);
   if (depth == 0 && !in_place) environment->is_in_place = tn__stacks_are_scanned();
   environment->has_thrown = false;
-  /* JavaScript runs again, for example after a time-out of a script that the process survives. */
   environment->is_terminating = false;
   void *const top = environment->is_in_place ? TN__BELOW() : environment->native.top;
   const uint32_t result = tn__switch_stack(environment, top, run, data, &environment->script_top);
@@ -95,6 +98,28 @@ static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)
   environment->script_top = outer_script;
   if (in_place) environment->is_in_place = was_in_place;
   __atomic_store_n(&environment->depth, depth, __ATOMIC_RELAXED);
+  tn__floating_point_restore(environment->floating_point);
+  tn__direction_clear();
+  return result;
+}
+
+/* Runs native code on its own stack, and returns what `run` returns. Most calls are outermost ones, which find nothing to restore but the
+ * state of the processor. */
+static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)(void *data), void *data,
+                                  bool *has_thrown) {
+  if (environment->depth != 0 || tn__stacks_are_scanned())
+    return run_general(environment, run, data, false, has_thrown);
+  __atomic_store_n(&environment->depth, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&environment->calls, environment->calls + 1, __ATOMIC_RELAXED);
+  environment->is_in_place = false;
+  /* JavaScript runs again, for example after a time-out of a script that the process survives. */
+  environment->is_terminating = false;
+  const uint32_t result =
+      tn__switch_stack(environment, environment->native.top, run, data, &environment->script_top);
+  *has_thrown = environment->has_thrown;
+  environment->has_thrown = false;
+  environment->script_top = NULL;
+  __atomic_store_n(&environment->depth, 0, __ATOMIC_RELAXED);
   /* JavaScript always runs with the bits that it started with, so they are not read before the call, too. */
   tn__floating_point_restore(environment->floating_point);
   tn__direction_clear();
@@ -103,8 +128,8 @@ static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)
 
 static uint32_t run_slowly(tn_environment_t *environment, tn_call_frame_t *frame, bool *has_thrown) {
   if ((frame->flags & TN_CALL_IN_PLACE) != 0 && tn__has_free_stack(LEAST_STACK))
-    return run_native(environment, perform, frame, true, has_thrown);
-  return run_native(environment, perform, frame, false, has_thrown);
+    return run_general(environment, perform, frame, true, has_thrown);
+  return run_native(environment, perform, frame, has_thrown);
 }
 
 static uint32_t break_leaf(const char *what) {
@@ -123,36 +148,62 @@ static uint32_t check_leaf(void *frame) {
   return break_leaf("changed the floating-point modes");
 }
 
-/* Runs a leaf on the stack of JavaScript. Returns how the call has ended. */
-static uint32_t run_leaf(tn_environment_t *environment, tn_call_frame_t *frame) {
-  const uint32_t flags = frame->flags;
+/* Performs a call that is not a plain one, and stores how it has ended. */
+TN__RARE static void enter_slowly(tn_environment_t *environment, tn_call_frame_t *frame) {
+  bool has_thrown;
+  const uint32_t state = run_slowly(environment, frame, &has_thrown);
+  frame->state = has_thrown ? TN_CALL_THROWN : state;
+}
+
+/* Runs a leaf that has more than arguments. Returns how the call has ended. */
+TN__RARE static uint32_t run_leaf_slowly(tn_environment_t *environment, tn_call_frame_t *frame) {
   uint32_t state;
-  if (flags & TN_CALL_CHECKED) {
+  if (frame->flags & TN_CALL_CHECKED) {
     bool has_thrown;
-    state = run_native(environment, check_leaf, frame, false, &has_thrown);
+    state = run_native(environment, check_leaf, frame, &has_thrown);
     /* There is no room on the stack. */
-    if (has_thrown) return TN_CALL_THROWN;
-  } else {
-    environment->is_in_leaf = true;
-    state = flags & (TN_CALL_ERRNO | TN_CALL_COPIES) ? tn__perform(frame) : settle(frame, tn__invoke(frame));
-    environment->is_in_leaf = false;
+    return has_thrown ? TN_CALL_THROWN : state;
   }
-  if (!environment->has_left_leaf) return state;
+  environment->is_in_leaf = true;
+  state = tn__perform(frame);
+  environment->is_in_leaf = false;
+  return state;
+}
+
+/* Returns how a leaf has ended that called a function of TypeScript. */
+TN__RARE static uint32_t end_left_leaf(tn_environment_t *environment) {
   environment->has_left_leaf = false;
   return break_leaf("called a function of TypeScript");
 }
 
+/* Runs a leaf on the stack of JavaScript. */
+TN__APART static void enter_leaf(tn_environment_t *environment, tn_call_frame_t *frame) {
+  uint32_t state;
+  if ((frame->flags & (TN_CALL_CHECKED | TN_CALL_ERRNO | TN_CALL_COPIES)) != 0) {
+    state = run_leaf_slowly(environment, frame);
+  } else {
+    environment->is_in_leaf = true;
+    state = settle(frame, tn__invoke(frame));
+    environment->is_in_leaf = false;
+  }
+  frame->state = environment->has_left_leaf ? end_left_leaf(environment) : state;
+}
+
+TN__APART static void enter_plain(tn_environment_t *environment, tn_call_frame_t *frame) {
+  bool has_thrown;
+  const uint32_t state = settle(frame, run_native(environment, tn__invoke, frame, &has_thrown));
+  frame->state = has_thrown ? TN_CALL_THROWN : state;
+}
+
 void tn_environment_enter(tn_environment_t *environment) {
   tn_call_frame_t *frame = environment->frame;
-  if ((frame->flags & TN_CALL_LEAF) != 0) {
-    frame->state = run_leaf(environment, frame);
-    return;
-  }
-  bool has_thrown;
-  const uint32_t state = (frame->flags & ~TN_CALL_VECTORS) == 0
-                             ? settle(frame, run_native(environment, tn__invoke, frame, false, &has_thrown))
-                             : run_slowly(environment, frame, &has_thrown);
-  frame->state = has_thrown ? TN_CALL_THROWN : state;
+  const uint32_t flags = frame->flags;
+  if ((flags & ~TN_CALL_VECTORS) == 0)
+    enter_plain(environment, frame);
+  else if ((flags & TN_CALL_LEAF) != 0)
+    enter_leaf(environment, frame);
+  else
+    enter_slowly(environment, frame);
 }
 
 /* Calls an entry on the native stack. */
@@ -161,11 +212,11 @@ static inline uint32_t run_entry(tn_environment_t *environment, int32_t (*entry)
 #if defined(_WIN32)
   /* Windows unwinds only frames of the stack in use, so the frame that catches exceptions is there. */
   void *call[] = {(void *)(uintptr_t)entry, environment->frame};
-  return run_native(environment, tn__run_entry, call, false, has_thrown);
+  return run_native(environment, tn__run_entry, call, has_thrown);
 #else
   /* The calling convention is the same, and the assembly that switches the stack makes the call. */
   uint32_t (*const run)(void *) = (uint32_t (*)(void *))(void (*)(void))entry;
-  return run_native(environment, run, environment->frame, false, has_thrown);
+  return run_native(environment, run, environment->frame, has_thrown);
 #endif
 }
 

@@ -12,6 +12,23 @@ function makeForms(): Readonly<Record<string, (target: Target) => Form>> {
   const { operandOf, addressIn, storeAddress, storeText, storeScalar } = argumentSteps
   const isTraced = isAnyTraced
   return {
+    '': (target) => {
+      const { code, gate, enter } = target
+      return function form() {
+        check(target, arguments.length)
+        if (isTraced()) return traceForm(form, target, [])
+        begin(target)
+        gate.calls++
+        try {
+          enter()
+        } catch (error) {
+          gate.calls--
+          throw error
+        }
+        gate.calls--
+        return finish(target, code, undefined)
+      }
+    },
     p: (target) => {
       const { code, gate, enter } = target
       const [slot0] = target.slots as Slots

@@ -120,8 +120,13 @@ function targetOf(
     resultPieces: pieces,
     capturesErrno: captureErrno,
     pointer,
-    fastResult: !captureErrno && (kind === 'int32' || kind === 'float64' || kind === 'int64') ? kind : undefined,
+    fastResult: captureErrno ? undefined : fastResultOf(kind),
   }
+}
+
+function fastResultOf(kind: CallPlan['result']['kind']): Target['fastResult'] {
+  if (kind === 'memory') return 'void'
+  return kind === 'void' || kind === 'int32' || kind === 'float64' || kind === 'int64' ? kind : undefined
 }
 
 /** The entries of native code. In a profile they have the name of the function. */

@@ -17,9 +17,7 @@ static tn__lock_t lock = TN__LOCK;
 static tn__stack_t *stacks;
 static bool is_executable;
 
-/* 0: not known yet, because TENON_STACK was not read. */
-enum { UNKNOWN, OWN, OF_THREAD };
-static atomic_int chosen;
+atomic_int tn__stack_choice;
 
 #if defined(__APPLE__)
 /* Libraries cannot ask for it. */
@@ -61,7 +59,7 @@ void tn__stack_remove(tn__stack_t *stack) {
 
 int32_t tn__stacks_after_load(void *library) {
   /* The Boehm collector, which a library or one of its dependencies exports. */
-  if (dlsym(library, "GC_gcollect") != NULL) atomic_store_explicit(&chosen, OF_THREAD, memory_order_relaxed);
+  if (dlsym(library, "GC_gcollect") != NULL) atomic_store_explicit(&tn__stack_choice, TN__STACK_OF_THREAD, memory_order_relaxed);
   bool is_ready = true;
   tn__lock(&lock);
   if (!is_executable && is_execution_asked()) {
@@ -103,11 +101,10 @@ bool tn__has_free_stack(size_t byte_size) {
 }
 #endif
 
-bool tn__stacks_are_scanned(void) {
-  const int known = atomic_load_explicit(&chosen, memory_order_relaxed);
-  if (known != UNKNOWN) return known == OF_THREAD;
+int tn__choose_stack(void) {
   const char *text = getenv("TENON_STACK");
-  int expected = UNKNOWN;
-  atomic_compare_exchange_strong(&chosen, &expected, text != NULL && strcmp(text, "thread") == 0 ? OF_THREAD : OWN);
-  return atomic_load_explicit(&chosen, memory_order_relaxed) == OF_THREAD;
+  const int choice = text != NULL && strcmp(text, "thread") == 0 ? TN__STACK_OF_THREAD : TN__STACK_OWN;
+  int expected = TN__STACK_UNKNOWN;
+  atomic_compare_exchange_strong(&tn__stack_choice, &expected, choice);
+  return atomic_load_explicit(&tn__stack_choice, memory_order_relaxed);
 }

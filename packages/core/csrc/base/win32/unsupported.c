@@ -24,8 +24,6 @@ int32_t tn__stacks_after_load(void *library) {
   return TN_OK;
 }
 
-bool tn__stacks_are_scanned(void) { return false; }
-
 bool tn__has_free_stack(size_t byte_size) {
   (void)byte_size;
   return false;

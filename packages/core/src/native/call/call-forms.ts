@@ -13,7 +13,6 @@ export function formOf(target: Target): Form {
   const hasTexts = texts.length > 0 || resultKind === 'text'
   if (hasTexts && (enterWithTexts === undefined || texts.length > MOST_TEXTS)) return generalForm(target)
   const order = target.slots.map(letterOf).join('') + (hasTexts && texts.length === 0 ? '>' : '')
-  if (order === '') return ofNone(target)
   return (callForms[order] ?? (/^s+$/.test(order) ? ofScalars : generalForm))(target)
 }
 
@@ -25,34 +24,22 @@ function letterOf({ kind, fast }: Slot): string {
 }
 
 /** A function, for the reason that `makeSteps()` has. */
-function makeForms(): Record<'ofNone' | 'ofScalars', (target: Target) => Form> {
+function makeOfScalars(): (target: Target) => Form {
   const steps = callSteps
   const { storeScalar } = argumentSteps
   const isTraced = isAnyTraced
-  return {
-    ofNone: (target) => {
-      const { code } = target
-      return function form() {
-        steps.check(target, arguments.length)
-        if (isTraced()) return traceForm(form, target, [])
-        steps.begin(target)
-        steps.perform(target)
-        return steps.finish(target, code, undefined)
-      }
-    },
+  return (target) => {
+    const { code, slots, count } = target
     // The array of the values does not exist in compiled code, because nothing else gets it.
-    ofScalars: (target) => {
-      const { code, slots, count } = target
-      return function form(...values) {
-        steps.check(target, values.length)
-        if (isTraced()) return traceForm(form, target, values)
-        steps.begin(target)
-        for (let i = 0; i < count; i++) storeScalar(slots[i]!, values[i])
-        steps.perform(target)
-        return steps.finish(target, code, undefined)
-      }
-    },
+    return function form(...values) {
+      steps.check(target, values.length)
+      if (isTraced()) return traceForm(form, target, values)
+      steps.begin(target)
+      for (let i = 0; i < count; i++) storeScalar(slots[i]!, values[i])
+      steps.perform(target)
+      return steps.finish(target, code, undefined)
+    }
   }
 }
 
-const { ofNone, ofScalars } = makeForms()
+const ofScalars = makeOfScalars()

@@ -54,7 +54,7 @@ export interface Target {
   readonly capturesErrno: boolean
   readonly pointer: (address: number | bigint) => Segment
   /** The kinds whose code the compiler inlines into every call. */
-  readonly fastResult: 'int32' | 'float64' | 'int64' | undefined
+  readonly fastResult: 'void' | 'int32' | 'float64' | 'int64' | undefined
 }
 
 /** The steps of a call. Between `begin()` and the end of `finish()` no code of the user runs, except for callbacks. */
@@ -163,6 +163,7 @@ function makeSteps(): CallSteps {
       if (fastResult === 'int32') return frameWords[GENERAL_RESULT]
       if (fastResult === 'float64') return frameDoubles[VECTOR_RESULT]
       if (fastResult === 'int64') return frameBigints[BIGINT_RESULT]
+      if (fastResult === 'void') return undefined
       return finishOther(target, memory, first)
     },
   }
