@@ -48,6 +48,15 @@ const lib = Module.open(
       return 0;
     }
 
+    /* (bytes): a text whose padding is not 0. */
+    FUNCTION(padded) {
+      static char text[20000];
+      const TVMFFIByteArray bytes = {memset(text, 'x', sizeof text), (size_t)args[0].v_int64};
+      const int status = TVMFFIStringFromByteArray(&bytes, result);
+      result->zero_padding = 1;
+      return status;
+    }
+
     FUNCTION(raise_and_succeed) {
       TVMFFIErrorSetRaisedFromCStr("ValueError", "raised by a function that succeeded");
       *result = (TVMFFIAny){.type_index = kTVMFFIInt, .v_int64 = 1};
@@ -103,6 +112,12 @@ describe('a result', () => {
       expect(() => value(index, bits)).toThrow(/whose type index is negative/)
       await expect(value.async(index, bits)).rejects.toThrow(/whose type index is negative/)
     }
+  })
+
+  test.each([100, 20_000])('of %i bytes of text whose padding is not 0 is the text', async (length) => {
+    const padded = lib.get('padded')
+    expect(padded(length)).toBe('x'.repeat(length))
+    expect(await padded.async(length)).toBe('x'.repeat(length))
   })
 
   test.each([8, 9, 10, 13, 40, 63])('of the type index %i, which no result has, is an error', (index) => {

@@ -257,22 +257,9 @@ static napi_value make_caller(napi_env env, napi_callback_info info) {
   return napi_create_function(env, NULL, 0, perform, frame, &made) == napi_ok ? made : NULL;
 }
 
-/* Entries. Each has a C function of its own, because reading the data of a function costs more than its call. */
+/* Entries. Each has C functions of its own, because reading the data of a function costs more than its call. */
 #define ENTRIES 5
 static int32_t (*entries[ENTRIES])(tn_call_frame_t *frame);
-
-#define ENTRY(index)                                                  \
-  static napi_value entry##index(napi_env env, napi_callback_info info) { \
-    (void)env, (void)info;                                            \
-    call_native(entries[index]);                                      \
-    return NULL;                                                      \
-  }
-ENTRY(0)
-ENTRY(1)
-ENTRY(2)
-ENTRY(3)
-ENTRY(4)
-static const napi_callback entry_functions[ENTRIES] = {entry0, entry1, entry2, entry3, entry4};
 
 /* Writes a string in UTF-8, with its terminator, to the memory at `integers[1]` of the frame, which has `integers[2]` bytes.
  * Returns false if it does not fit or has U+0000. */
@@ -284,17 +271,52 @@ static bool write_text(napi_env env, napi_value text, const tn_call_frame_t *fra
          memchr(memory, 0, size) == NULL;
 }
 
+/* Makes the text that an entry has left: its address and size are the results of the frame, and the address is null if there is none. */
+static inline napi_value text_of_entry(napi_env env) {
+  const tn_call_frame_t *frame = driver->memory;
+  if (frame->state != TN_CALL_RETURNED || frame->results[0] == 0) return NULL;
+  napi_value made;
+  const char *text = (const char *)(uintptr_t)frame->results[0];
+  return napi_create_string_utf8(env, text, frame->results[1], &made) == napi_ok ? made : NULL;
+}
+
 /* Calls an entry with a string: reading it here takes a third of the time that the engine's encoder takes in JavaScript. */
-static napi_value text_entry(napi_env env, napi_callback_info info) {
+static inline napi_value call_with_text(napi_env env, napi_callback_info info, int32_t (*entry)(tn_call_frame_t *frame)) {
   size_t count = 1;
   napi_value text;
-  void *index;
-  if (napi_get_cb_info(env, info, &count, &text, NULL, &index) == napi_ok && write_text(env, text, driver->memory))
-    call_native(entries[(uintptr_t)index]);
-  else
+  if (napi_get_cb_info(env, info, &count, &text, NULL, NULL) != napi_ok || !write_text(env, text, driver->memory)) {
     driver->memory->state = TN_CALL_NOT_MADE;
-  return NULL;
+    return NULL;
+  }
+  call_native(entry);
+  return text_of_entry(env);
 }
+
+/* What an entry takes and returns in JavaScript. */
+enum { PLAIN, RETURNS_TEXT, TAKES_AND_RETURNS_TEXT, ENTRY_KINDS };
+
+#define ENTRY(index)                                                                \
+  static napi_value entry##index(napi_env env, napi_callback_info info) {           \
+    (void)env, (void)info;                                                          \
+    call_native(entries[index]);                                                    \
+    return NULL;                                                                    \
+  }                                                                                 \
+  static napi_value text_of_entry##index(napi_env env, napi_callback_info info) {   \
+    (void)info;                                                                     \
+    call_native(entries[index]);                                                    \
+    return text_of_entry(env);                                                      \
+  }                                                                                 \
+  static napi_value entry_with_text##index(napi_env env, napi_callback_info info) { \
+    return call_with_text(env, info, entries[index]);                               \
+  }
+ENTRY(0)
+ENTRY(1)
+ENTRY(2)
+ENTRY(3)
+ENTRY(4)
+#define FUNCTIONS(index) {entry##index, text_of_entry##index, entry_with_text##index}
+static const napi_callback entry_functions[ENTRIES][ENTRY_KINDS] = {FUNCTIONS(0), FUNCTIONS(1), FUNCTIONS(2), FUNCTIONS(3),
+                                                                    FUNCTIONS(4)};
 
 /* enterWithTexts(...strings): performs the call of the frame with strings as arguments, which are written in UTF-8. Their copies end with
  * the call, so a text that the function returns, which may be in one of them, is made here. */
@@ -316,23 +338,23 @@ static napi_value enter_with_texts(napi_env env, napi_callback_info info) {
   return made;
 }
 
-/* entry(index: number, address: bigint, takesText: boolean): a function that calls the entry. The same index always has the
- * same address. */
+/* entry(index: number, address: bigint, takesText: boolean, returnsText: boolean): a function that calls the entry. One that takes a
+ * text returns one. The same index always has the same address. */
 static napi_value make_entry(napi_env env, napi_callback_info info) {
-  size_t count = 3;
-  napi_value arguments[3], made;
+  size_t count = 4;
+  napi_value arguments[4], made;
   uint32_t index;
   uint64_t address;
-  bool is_exact, takes_text;
-  if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 3 ||
+  bool is_exact, takes_text, returns_text;
+  if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 4 ||
       napi_get_value_uint32(env, arguments[0], &index) != napi_ok || index >= ENTRIES ||
       napi_get_value_bigint_uint64(env, arguments[1], &address, &is_exact) != napi_ok ||
-      napi_get_value_bool(env, arguments[2], &takes_text) != napi_ok)
-    return refuse(env, "entry() must get an index, an address, and true or false");
+      napi_get_value_bool(env, arguments[2], &takes_text) != napi_ok ||
+      napi_get_value_bool(env, arguments[3], &returns_text) != napi_ok)
+    return refuse(env, "entry() must get an index, an address, and true or false twice");
   __atomic_store_n((uintptr_t *)&entries[index], (uintptr_t)address, __ATOMIC_RELEASE);
-  const napi_callback run = takes_text ? text_entry : entry_functions[index];
-  if (napi_create_function(env, NULL, 0, run, (void *)(uintptr_t)index, &made) != napi_ok) return NULL;
-  return made;
+  const int kind = takes_text ? TAKES_AND_RETURNS_TEXT : returns_text ? RETURNS_TEXT : PLAIN;
+  return napi_create_function(env, NULL, 0, entry_functions[index][kind], NULL, &made) == napi_ok ? made : NULL;
 }
 
 /* 1 on the first thread of the process, on which Node.js runs the main thread of JavaScript, and 0 on other threads. -1 if

@@ -107,7 +107,7 @@ export function calls(): Calls {
 function makeCalls(s: Stack): Calls {
   const { i32, f64, head, undo, perform, performText } = s
   const { any: put, takes, typed: putTyped } = makePut(s)
-  const { Int: INT, Float: FLOAT } = TypeIndex
+  const { Int: INT, Float: FLOAT, SmallStr: SMALL_STR, Str: STR } = TypeIndex
   const PROFILED = profiling
   const [TENSORS_WORD, PENDING_WORD, LAST_SLOT] = [TENSORS, PENDING, SLOT_COUNT]
   const [NOT_MADE, SMALL_TEXT, TEXT_LIMIT] = [CALL_NOT_MADE, SMALL, TEXT_SIZE]
@@ -116,7 +116,15 @@ function makeCalls(s: Stack): Calls {
     const low = i32[base * 4 + 2]!
     if (typeIndex === INT && i32[base * 4 + 3] === low >> 31) return low
     if (typeIndex === FLOAT) return f64[base * 2 + 1]!
-    return readResult(s, base, typeIndex)
+    return readOther(base, typeIndex)
+  }
+
+  function readOther(base: number, typeIndex: number): Value {
+    if ((typeIndex !== STR && typeIndex !== SMALL_STR) || s.returnedText === undefined)
+      return readResult(s, base, typeIndex)
+    const text = s.returnedText
+    s.returnedText = undefined
+    return text
   }
 
   /** Calls with text that does not fit into its slot. Returns NOT_MADE if the text must be packed in another way. */

@@ -32,6 +32,8 @@ interface PerformingStack {
   readonly head: Int32Array
   /** The name of the function that is called, in profiles. */
   readonly callee: string
+  /** The text that the call returned, if native code has made it. Set by each call whose result is a text or an object. */
+  returnedText: string | undefined
   slotAddress(slot: number): number
   abandon(base: number): void
 }
@@ -64,8 +66,9 @@ export const NOT_MADE = -2
 export function makePerform(stack: PerformingStack): { perform: Perform; performText?: PerformText } {
   const { i32, head, address } = stack
   const target = packedAddress('tn_packed_call')
-  const enter = threadDriver().entry(CALL_ENTRY, target)
-  const enterWithText = threadDriver().textEntry?.(CALL_ENTRY, target)
+  const driver = threadDriver()
+  const { enter, enterWithText } =
+    driver.textEntries?.(CALL_ENTRY, target) ?? withoutTexts(driver.entry(CALL_ENTRY, target))
   const frame = words
   const PROFILED = profiling
   const { general: STACK_LOW, state: STATE, errno: RESULT } = WORDS
@@ -73,7 +76,7 @@ export function makePerform(stack: PerformingStack): { perform: Perform; perform
   const [CALL_WORD, TENSORS_WORD, SELECTED, SHIFT] = [CALL, TENSORS, CALL_SELECTED, CALL_SHIFT]
   const [stackLow, stackHigh] = [lowWord(address), highWord(address)]
   const [TEXT_LOW, TEXT_HIGH, CAPACITY, CAPACITY_HIGH] = [2, 3, 4, 5].map((word) => STACK_LOW + word) as Four
-  const [RAW_STR, CALL_NOT_MADE] = [TypeIndex.RawStr, CONSTANTS.TN_CALL_NOT_MADE]
+  const [RAW_STR, FIRST_TEXT, CALL_NOT_MADE] = [TypeIndex.RawStr, TypeIndex.SmallStr, CONSTANTS.TN_CALL_NOT_MADE]
 
   function select(base: number, low: number, high: number, count: number): void {
     i32[base * 4 + 2] = low
@@ -81,6 +84,13 @@ export function makePerform(stack: PerformingStack): { perform: Perform; perform
     head[CALL_WORD] = base | (count << SHIFT) | SELECTED
     frame[STACK_LOW] = stackLow
     frame[STACK_HIGH] = stackHigh
+  }
+
+  /** Returns the type index of a result. @param text the result, if native code has made a string of it. */
+  function resultOf(text: string | undefined): number {
+    const typeIndex = frame[RESULT]!
+    if (typeIndex >= FIRST_TEXT) stack.returnedText = text
+    return typeIndex
   }
 
   /** Ends a call that a C++ exception has ended, perhaps after another error. */
@@ -110,16 +120,16 @@ export function makePerform(stack: PerformingStack): { perform: Perform; perform
   const perform: Perform = (base, low, high, count, tensors) => {
     select(base, low, high, count)
     if (tensors !== 0) head[TENSORS_WORD] = tensors
+    let text: string | undefined
     try {
-      if (PROFILED) callNamed(stack.callee, enter)
-      else enter()
+      text = PROFILED ? callNamed(stack.callee, enter) : enter()
     } catch (error) {
       if (head[CALL_WORD] === 0) refuse(base, tensors, error)
       head[CALL_WORD] = 0
       head[TENSORS_WORD] = 0
       throw error
     }
-    if (frame[STATE] === 0) return frame[RESULT]!
+    if (frame[STATE] === 0) return resultOf(text)
     return fail(base, tensors)
   }
   if (enterWithText === undefined) return { perform }
@@ -137,15 +147,15 @@ export function makePerform(stack: PerformingStack): { perform: Perform; perform
     frame[TEXT_HIGH] = stackHigh
     frame[CAPACITY] = capacity
     frame[CAPACITY_HIGH] = 0
+    let returned: string | undefined
     try {
-      if (PROFILED) callNamed(stack.callee, enterWithText, text)
-      else enterWithText(text)
+      returned = PROFILED ? callNamed(stack.callee, enterWithText, text) : enterWithText(text)
     } catch (error) {
       if (head[CALL_WORD] === 0) refuse(base, 0, error)
       head[CALL_WORD] = 0
       throw error
     }
-    if (frame[STATE] === 0) return frame[RESULT]!
+    if (frame[STATE] === 0) return resultOf(returned)
     if (frame[STATE] === CALL_NOT_MADE) return NOT_MADE
     return fail(base, 0)
   }
@@ -153,3 +163,8 @@ export function makePerform(stack: PerformingStack): { perform: Perform; perform
 }
 
 type Four = [number, number, number, number]
+
+/** The entries of a driver that cannot pass texts. */
+const withoutTexts = (enter: () => void): { enter(): string | undefined; enterWithText?: undefined } => ({
+  enter: enter as () => undefined,
+})

@@ -79,6 +79,8 @@ export class Stack {
   depth = 0
   /** The name of the function that is called next, in profiles. */
   callee = ''
+  /** The text that the last call returned, if native code has made it. */
+  returnedText: string | undefined = undefined
   readonly depthLimit: number = callDepthLimit()
   /** The number of bytes of the text region that are in use. */
   text = 0

@@ -8,15 +8,17 @@
 #include "guarded.h"
 #include "result.h"
 
-/* Copies a text result to JavaScript if it fits, and releases the object. Then the padding is 1, the value its size. */
-static void copy_text_out(TVMFFIAny *result) {
+/* Copies a text result to JavaScript if it fits, and releases the object. Then the padding is 1, the value its size. Returns whether it
+ * fits. */
+static bool copy_text_out(TVMFFIAny *result) {
   TVMFFIByteArray text = *TVMFFIBytesGetByteArrayPtr(result->v_obj);
-  if (text.size > TN_PACKED_OUT_SIZE) return;
+  if (text.size > TN_PACKED_OUT_SIZE) return false;
   memcpy(tn__out(tn__stack_of(result)), text.data, text.size);
   TVMFFIObject *object = result->v_obj;
   result->zero_padding = 1;
   result->v_uint64 = text.size;
   tn__ffi.TVMFFIObjectDecRef(object);
+  return true;
 }
 
 /* Returns the bits of `mask` (bit i for argument i of the frame) whose tensors native code holds after a call. */
@@ -31,8 +33,9 @@ static uint32_t kept_tensors(tn_packed_stack_t *stack, int32_t base, uint32_t ma
   return kept;
 }
 
-int32_t tn_packed_call(tn_call_frame_t *call) {
-  tn_packed_stack_t *stack = tn__read_address(&call->integers[0]);
+/* Performs the call that the head of a stack selects. Stores the span of the result in `text` if it is a text that JavaScript can read
+ * until the next call, and returns its type index. */
+static inline int32_t perform(tn_packed_stack_t *stack, TVMFFIByteArray *text) {
   tn_packed_head_t *head = &stack->head;
   int32_t base = (int32_t)(head->call & ((1u << TN_PACKED_CALL_SHIFT) - 1));
   int32_t count = (int32_t)((head->call & ~TN_PACKED_CALL_SELECTED) >> TN_PACKED_CALL_SHIFT);
@@ -52,11 +55,24 @@ int32_t tn_packed_call(tn_call_frame_t *call) {
   if (tensors != 0) head->tensors = kept_tensors(stack, base, tensors);
   if (status != 0) return tn__take_error(frame);
   tn__drop_left_error(stack, before);
+  if (frame->type_index == kTVMFFISmallStr && frame->small_str_len < sizeof frame->v_bytes)
+    *text = (TVMFFIByteArray){frame->v_bytes, frame->small_str_len};
   /* Negative numbers are large ones here. */
   if ((uint32_t)frame->type_index < kTVMFFIStaticObjectBegin) return frame->type_index;
   if (tn__check_result(frame) != 0) return tn__take_error(frame);
-  if (frame->type_index == kTVMFFIStr || frame->type_index == kTVMFFIBytes) copy_text_out(frame);
+  const bool is_text = frame->type_index == kTVMFFIStr;
+  if ((is_text || frame->type_index == kTVMFFIBytes) && copy_text_out(frame) && is_text)
+    *text = (TVMFFIByteArray){tn__out(stack), frame->v_uint64};
   return frame->type_index;
+}
+
+int32_t tn_packed_call(tn_call_frame_t *call) {
+  TVMFFIByteArray text = {NULL, 0};
+  const int32_t type_index = perform(tn__read_address(&call->integers[0]), &text);
+  /* At the end, because destructors of objects can make calls, which overwrite the frame. */
+  call->results[0] = (uintptr_t)text.data;
+  call->results[1] = text.size;
+  return type_index;
 }
 
 int32_t tn_packed_end_exception(TVMFFIAny *slot, uint32_t tensors, int32_t status) {

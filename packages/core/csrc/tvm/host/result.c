@@ -14,7 +14,11 @@ static const char *reason_of(const TVMFFIAny *value) {
 
 int tn__check_result(TVMFFIAny *result) {
   const char *reason = reason_of(result);
-  if (reason == NULL) return 0;
+  if (reason == NULL) {
+    /* JavaScript finds there whether the text of an object was copied. */
+    if (result->type_index >= kTVMFFIStaticObjectBegin) result->zero_padding = 0;
+    return 0;
+  }
   *result = (TVMFFIAny){.type_index = kTVMFFINone};
   return tn__packed_raise("InternalError", reason);
 }

@@ -15,6 +15,16 @@ import { type Abi, hostAbi } from './host-abi.ts'
 import { pendingJobs } from './pending-jobs.ts'
 import { shared } from './shared.ts'
 
+/** The functions that call a native function. They return the text that it leaves, or undefined if it leaves none. */
+export interface TextEntries {
+  enter(): string | undefined
+  /**
+   * Writes a string to memory first: in UTF-8, with a terminator, to the address in the second general register of the frame, with the
+   * capacity in the third. If the string has U+0000 or is too long, nothing is called, and the state is `TN_CALL_NOT_MADE`.
+   */
+  enterWithText(text: string): string | undefined
+}
+
 /** The way between this thread's JavaScript and native code. */
 export interface ThreadDriver {
   readonly kind: 'node-api' | 'koffi'
@@ -31,12 +41,8 @@ export interface ThreadDriver {
    * @param index a place in a small table. Each place always has the same function.
    */
   entry(index: number, address: number): () => void
-  /**
-   * Returns a function that writes a string to memory before it calls the native function: in UTF-8, with a terminator, to the
-   * address in the second general register of the frame, with the capacity in the third. If the string has U+0000 or is too long,
-   * nothing is called, and the state is `TN_CALL_NOT_MADE`. Without Node-API there is no such function.
-   */
-  textEntry?(index: number, address: number): (text: string) => void
+  /** As {@link entry}, for a native function that takes and returns texts. Without Node-API there is no such function. */
+  textEntries?(index: number, address: number): TextEntries
   /** Sets whether the event loop keeps running until other threads have been served. */
   keepAlive(wanted: boolean): void
 }
@@ -95,8 +101,11 @@ function openModule(abi: Abi, { kind, module }: ModuleDriver): ThreadDriver {
     abi,
     enter,
     enterWithTexts,
-    entry: (index, address) => entry(index, BigInt(address), false),
-    textEntry: (index, address) => entry(index, BigInt(address), true),
+    entry: (index, address) => entry(index, BigInt(address), false, false),
+    textEntries: (index, address) => ({
+      enter: entry(index, BigInt(address), false, true),
+      enterWithText: entry(index, BigInt(address), true, true),
+    }),
     keepAlive,
   }
 }

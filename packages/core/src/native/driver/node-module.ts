@@ -46,7 +46,8 @@ export interface NodeModule {
    * null for the null pointer, and undefined if it returns none, or one that is too long.
    */
   enterWithTexts(...strings: readonly unknown[]): string | null | undefined
-  entry(index: number, address: bigint, takesText: boolean): (text?: string) => void
+  /** Returns a function that calls an entry. See the methods of `ThreadDriver`. */
+  entry(index: number, address: bigint, takesText: boolean, returnsText: boolean): (text?: string) => string | undefined
   serve(): void
   keepAlive(wanted: boolean): void
 }
