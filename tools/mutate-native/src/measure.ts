@@ -12,10 +12,8 @@ export interface Plan {
   readonly tests: readonly TestFile[]
   readonly place: TestPlace
   readonly results: Results
-  /** The hash of a source with mutants, and of what it includes. */
-  readonly hashOfSource: (file: string) => string
-  /** The hash of a source with tests. */
-  readonly hashOfTest: (file: string) => string
+  /** The hash of a source or a test, and of what it includes. */
+  readonly hashOfFile: (file: string) => string
   /** The time at which no other mutant is begun, as of `performance.now()`. */
   readonly end: number
   /** How many mutants are tried at once. */
@@ -57,16 +55,16 @@ export async function measureMutants(plan: Plan): Promise<void> {
 
 /** The tests that run the code of each mutant, the fastest first. */
 async function findCoveringTests(plan: Plan): Promise<Map<number, Measured[]>> {
-  const { mutants, tests, place, results, hashOfSource, hashOfTest, jobs } = plan
+  const { mutants, tests, place, results, hashOfFile, jobs } = plan
   const files = [...new Set(mutants.map(({ file }) => file))]
-  const sources = hashOf(files.map(hashOfSource))
+  const sources = hashOf(files.map(hashOfFile))
   const numbers = new Map(mutants.map((mutant) => [mutantKey(mutant), mutant.number]))
   const keys = new Map(mutants.map((mutant) => [mutant.number, mutantKey(mutant)]))
   const most = Math.max(0, ...mutants.map(({ number }) => number))
   const covering = new Map<number, Measured[]>()
   const cover = async (test: TestFile): Promise<void> => {
     const name = `${test.program} ${test.file} ${files.join()}`
-    const hash = hashOf([sources, hashOfTest(test.file)])
+    const hash = hashOf([sources, hashOfFile(test.file)])
     let run = results.run(name)
     if (run?.hash !== hash) {
       const { milliseconds, mutants: numbersRun } = await measureTestFile(test, most, place)
@@ -98,7 +96,7 @@ async function inParallel<T>(items: readonly T[], jobs: number, use: (item: T) =
 
 function findKept(plan: Plan, mutant: NumberedMutant, tests: readonly Measured[]): KeptResult | undefined {
   const kept = plan.results.result(mutantKey(mutant))
-  if (kept === undefined || kept.source !== plan.hashOfSource(mutant.file)) return undefined
+  if (kept === undefined || kept.source !== plan.hashOfFile(mutant.file)) return undefined
   return kept.tests === hashOfTests(plan, kept.files ?? filesOf(tests)) ? kept : undefined
 }
 
@@ -106,12 +104,12 @@ function filesOf(tests: readonly Measured[]): string[] {
   return tests.map(({ file }) => file)
 }
 
-function hashOfTests({ hashOfTest }: Plan, files: readonly string[]): string {
-  return hashOf([...new Set(files)].toSorted().map(hashOfTest))
+function hashOfTests({ hashOfFile }: Plan, files: readonly string[]): string {
+  return hashOf([...new Set(files)].toSorted().map(hashOfFile))
 }
 
 async function measureMutant(plan: Plan, mutant: NumberedMutant, tests: readonly Measured[]): Promise<KeptResult> {
-  const source = plan.hashOfSource(mutant.file)
+  const source = plan.hashOfFile(mutant.file)
   for (const some of inGroups(mutant, tests)) {
     const milliseconds = some.reduce((sum, test) => sum + test.milliseconds, 0)
     const limit = Math.max(plan.leastLimitMs, SLOWER * milliseconds)

@@ -19,7 +19,7 @@ import type { NumberedMutant } from './render.ts'
 import { describe, figuresBy, figuresTable, type Outcome, printReport, reportAsJson } from './report.ts'
 import { Results } from './results.ts'
 import { buildScratch, type Scratch } from './scratch.ts'
-import { hashesOf, listSources, readSource } from './sources.ts'
+import { hashWithIncludes, listSources, readSource } from './sources.ts'
 import { loadParser } from './syntax.ts'
 import { listTestFiles, type TestFile } from './test-files.ts'
 import equivalents from '../equivalent-mutants.json' with { type: 'json' }
@@ -79,7 +79,7 @@ async function mutate(): Promise<void> {
     tests,
     place,
     results: new Results(resultsPath),
-    ...hashesOf(pkg),
+    hashOfFile: hashWithIncludes(pkg),
     end,
     jobs,
     leastLimitMs: 10_000,

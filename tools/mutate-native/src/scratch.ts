@@ -61,7 +61,7 @@ export async function buildScratch(
 }
 
 function hashHeaders({ directory }: LoadedPackage): string {
-  const headers = globSync('{csrc,include}/**/*.{h,def}', { cwd: directory }).toSorted()
+  const headers = globSync('{csrc/!(test|fuzz|fixture),include}/**/*.{h,def}', { cwd: directory }).toSorted()
   return hashOf(headers.map((header) => readFileSync(join(directory, header))))
 }
 

@@ -1,5 +1,5 @@
-import { globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
 
 import { hostPlatform } from '@tenon/build'
 import { findSources, hashOf, isShipped, type LoadedPackage } from '@tenon/build/internal'
@@ -20,19 +20,28 @@ export function readSource({ directory }: LoadedPackage, file: string): string {
   return readFileSync(join(directory, file), 'utf8')
 }
 
-/** How results know that what they depend on has not changed. */
-export function hashesOf(pkg: LoadedPackage): Record<'hashOfSource' | 'hashOfTest', (file: string) => string> {
-  const hashed = new Map<string, string>()
-  const hash = (file: string): string => {
-    const known = hashed.get(file) ?? hashOf([readSource(pkg, file)])
-    hashed.set(file, known)
+/** Where the sources and tests of a package find what they include, besides the directory of the file itself. */
+const includeDirectories = ['csrc/include', 'csrc/test', 'csrc', 'include']
+
+/** Returns hashes of files of a package and of what they include, so that results know that neither has changed. */
+export function hashWithIncludes(pkg: LoadedPackage): (file: string) => string {
+  const hashes = new Map<string, string>()
+  return (file) => {
+    const known = hashes.get(file) ?? hashOf(closureOf(pkg, file).map((path) => readSource(pkg, path)))
+    hashes.set(file, known)
     return known
   }
-  const headersIn = (pattern: string): string => hashOf(globSync(pattern, { cwd: pkg.directory }).toSorted().map(hash))
-  const headers = headersIn('{csrc/!(test|fuzz|fixture)/**,include/**}/*.{h,def}')
-  const ofTests = headersIn('csrc/test/**/*.h')
-  return {
-    hashOfSource: (file) => hashOf([headers, hash(file)]),
-    hashOfTest: (file) => hashOf([ofTests, hash(file)]),
+}
+
+/** A file and all that it includes from the package, in the order in which they are found. */
+function closureOf(pkg: LoadedPackage, file: string): string[] {
+  const found = new Set([file])
+  for (const path of found) {
+    for (const [, name] of readSource(pkg, path).matchAll(/^\s*#\s*include\s*["<]([^">]+)[">]/gm)) {
+      const candidates = [dirname(path), ...includeDirectories].map((directory) => normalize(join(directory, name!)))
+      const included = candidates.find((candidate) => existsSync(join(pkg.directory, candidate)))
+      if (included !== undefined) found.add(included)
+    }
   }
+  return [...found]
 }

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { hashOf, type LoadedPackage, runCommand } from '@tenon/build/internal'
+import { type LoadedPackage, runCommand } from '@tenon/build/internal'
 import { expect, onTestFinished, test } from 'vitest'
 
 import { findConfinement } from '../src/confinement.ts'
@@ -12,7 +12,7 @@ import { mutantKey } from '../src/mutant.ts'
 import { figuresBy, type Outcome, percentKilled, printReport } from '../src/report.ts'
 import { Results } from '../src/results.ts'
 import { buildScratch } from '../src/scratch.ts'
-import { readSource } from '../src/sources.ts'
+import { hashWithIncludes, readSource } from '../src/sources.ts'
 import { loadParser } from '../src/syntax.ts'
 import { listTestFiles } from '../src/test-files.ts'
 
@@ -101,7 +101,7 @@ test.runIf(process.platform === 'linux')(
     const found = await listTestFiles(scratch.programs, place)
     expect(found.map((each) => each.file)).toEqual(['csrc/test/base/a_test.c'])
 
-    const measure = async (): Promise<{ outcomes: Outcome[]; tried: number }> => {
+    const measure = async (end = Number.POSITIVE_INFINITY): Promise<{ outcomes: Outcome[]; tried: number }> => {
       const outcomes: Outcome[] = []
       let tried = 0
       await measureMutants({
@@ -109,9 +109,8 @@ test.runIf(process.platform === 'linux')(
         tests: found,
         place,
         results: new Results(join(pkg.directory, 'results.json')),
-        hashOfSource: (path) => hashOf([readSource(pkg, path)]),
-        hashOfTest: (path) => hashOf([readSource(pkg, path)]),
-        end: Number.POSITIVE_INFINITY,
+        hashOfFile: hashWithIncludes(pkg),
+        end,
         jobs: 2,
         leastLimitMs: 2000,
         onResult: (mutant, { status, by }, isNew) => {
@@ -131,8 +130,11 @@ test.runIf(process.platform === 'linux')(
     // Results stay until a source or a test changes.
     expect((await measure()).tried).toBe(0)
 
-    writeFileSync(join(pkg.directory, 'csrc/test/base/a_test.c'), `${tests}\n/* changed */\n`)
-    // Nothing that runs the code of `unused()` has changed.
+    writeFileSync(join(pkg.directory, 'csrc/test/check.h'), `${readSource(pkg, 'csrc/test/check.h')}\n/* changed */\n`)
+    // Nothing that runs the code of `unused()` has changed. Without time, nothing else has a result.
+    const late = await measure(0)
+    expect(late.outcomes.map(({ status }) => status)).toEqual(['not covered', 'not covered'])
+    expect(late.tried).toBe(0)
     expect((await measure()).tried).toBe(Object.keys(expected).length - 2)
 
     const figures = figuresBy(first.outcomes, () => 'base')
