@@ -1,3 +1,7 @@
 import { esmLibrary } from '@tenon/config/tsup'
 
-export default esmLibrary(['src/index.ts', 'src/bind.ts', 'src/internal.ts', 'src/linker.ts', 'src/testing.ts'])
+// What the other packages use besides index and linker is loaded with the first isolated library.
+export default esmLibrary(
+  ['src/index.ts', 'src/bind.ts', 'src/internal.ts', 'src/linker.ts', 'src/testing.ts'],
+  ['index.js', 'linker.js'],
+)

@@ -68,9 +68,10 @@ export {
 } from '@tenon/custom-call'
 export { MemorySegment, NativeScope, ResourceScope } from '@tenon/scope'
 export { installCrashReporter } from '@tenon/core/internal'
-export { type IsolateOptions } from '@tenon/isolate'
-export { type IsolatedLibrary } from './isolated/isolated-library.ts'
-export { type IsolatedPackedFunc } from '@tenon/packed-func'
+// `export { type X }` would load the module.
+export type { IsolateOptions } from '@tenon/isolate'
+export type { IsolatedLibrary } from './isolated/isolated-library.ts'
+export type { IsolatedPackedFunc } from '@tenon/packed-func'
 export { type KernelOptions } from './kernels/kernel-options.ts'
 export { Library } from './library.ts'
 export {

@@ -2,8 +2,8 @@ import { readFileSync, rmSync, statSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { rollup } from 'rollup'
 
-/** The entry points that a program loads in nearly all cases. They and all that they import become one file. */
-const MAIN_ENTRIES: ReadonlySet<string> = new Set(['index.js', 'internal.js'])
+/** The entry points that a program loads in nearly all cases, in most packages. They and all that they import become one file. */
+export const MAIN_ENTRIES: readonly string[] = ['index.js', 'internal.js']
 
 /**
  * The beginning of the name of a module that exports what an entry point exports. Without it, one of the entry points would be the merged file
@@ -26,12 +26,16 @@ const relativeImport = /^(?:import|export)\b[^;'"]*?(?:from )?"(\.{1,2}\/[^"]+)"
  *
  * @param directory the built files
  * @param files all of them, as paths relative to the directory
- * @param banner the first statement of each file
+ * @param options the main entry points, and the first statement of each file
  */
-export async function mergeChunks(directory: string, files: readonly string[], banner: string): Promise<void> {
+export async function mergeChunks(
+  directory: string,
+  files: readonly string[],
+  { main, banner }: { readonly main: readonly string[]; readonly banner: string },
+): Promise<void> {
   const scripts = files.filter((file) => file.endsWith('.js')).map((file) => join(directory, file))
   const entries = scripts.filter((file) => !isChunk(file))
-  const chunks = chunksToMerge(entries)
+  const chunks = chunksToMerge(entries, main)
   if (chunks.size < 2) return
   const bundle = await rollup({
     input: Object.fromEntries(entries.map((file) => [relative(directory, file).replace(/\.js$/, ''), ENTRY + file])),
@@ -67,8 +71,8 @@ export async function mergeChunks(directory: string, files: readonly string[], b
 const isChunk = (file: string): boolean => /-[A-Z0-9]{8}\.js$/.test(file)
 
 /** Returns the name of the chunk that each of the files becomes a part of. */
-function chunksToMerge(entries: readonly string[]): ReadonlyMap<string, string> {
-  const isMain = (entry: string): boolean => MAIN_ENTRIES.has(basename(entry))
+function chunksToMerge(entries: readonly string[], mainNames: readonly string[]): ReadonlyMap<string, string> {
+  const isMain = (entry: string): boolean => mainNames.includes(basename(entry))
   const main = loadedFiles(entries.filter(isMain))
   const chunks = new Map([...main].map((file) => [file, 'package']))
   for (const entry of entries.filter((file) => !isMain(file))) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
-import { mergeChunks } from './merge-chunks.ts'
+import { MAIN_ENTRIES, mergeChunks } from './merge-chunks.ts'
 
 type Plugin = NonNullable<Options['plugins']>[number]
 
@@ -64,8 +64,10 @@ function checkNode(refuse: string): string {
 /**
  * The configuration that builds the JavaScript of every package: ESM for Node.js 22 with source maps. `tsc` writes the
  * declarations. Sources can read the version of their package from `PACKAGE_VERSION`.
+ *
+ * @param main the entry points that a program loads in nearly all cases
  */
-export function esmLibrary(entry: string[]): Options | Options[] {
+export function esmLibrary(entry: string[], main: readonly string[] = MAIN_ENTRIES): Options | Options[] {
   const { plugins, ...options } = common()
   const banner = checkNode('throw new Error(message);')
   const builtins = { name: 'builtins', renderChunk: (code: string) => ({ code: takeBuiltins(code) }) }
@@ -76,7 +78,7 @@ export function esmLibrary(entry: string[]): Options | Options[] {
       await mergeChunks(
         directory,
         writtenFiles.map(({ name }) => relative(directory, resolve(name))),
-        banner,
+        { main, banner },
       )
     },
   }

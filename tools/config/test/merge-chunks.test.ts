@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { mergeChunks } from '../src/merge-chunks.ts'
+import { MAIN_ENTRIES, mergeChunks } from '../src/merge-chunks.ts'
 
 const banner = 'globalThis.merged = (globalThis.merged ?? 0) + 1;'
 const files = {
@@ -39,7 +39,7 @@ const load = async (name: string): Promise<Record<string, unknown>> =>
 
 describe('mergeChunks', () => {
   it('puts all that the main entry points load into one file, once', async () => {
-    await mergeChunks(directory, Object.keys(files), banner)
+    await mergeChunks(directory, Object.keys(files), { main: MAIN_ENTRIES, banner })
     const index = await load('index.js')
     const internal = await load('internal.js')
     expect(Object.keys(index).toSorted()).toEqual(['LARGE', 'next'])
@@ -53,8 +53,20 @@ describe('mergeChunks', () => {
     }
   })
 
+  it('leaves what only other entry points load out of the file of the main ones', async () => {
+    const [hidden, large] = ['chunk-CCCCCCCC.js', 'chunk-BBBBBBBB.js']
+    writeFileSync(join(directory, 'other.js'), `${banner}\nimport { LARGE } from "./${large}";\nexport { LARGE };\n`)
+    writeFileSync(join(directory, 'other.js.map'), readFileSync(join(directory, 'index.js.map')))
+    await mergeChunks(directory, [...Object.keys(files), 'other.js'], { main: ['internal.js'], banner })
+    const [, merged] = /from '\.\/(package-[^']+)'/.exec(readFileSync(join(directory, 'internal.js'), 'utf8'))!
+    const code = readFileSync(join(directory, merged!), 'utf8')
+    expect([code.includes('class Failure'), code.includes('LARGE')]).toEqual([true, false])
+    expect(readdirSync(directory)).not.toContain(hidden)
+    expect((await load('index.js'))['LARGE']).toBe((await load('other.js'))['LARGE'])
+  })
+
   it('leaves a small part that another entry point loads in a file of its own', async () => {
-    await mergeChunks(directory, Object.keys(files), banner)
+    await mergeChunks(directory, Object.keys(files), { main: MAIN_ENTRIES, banner })
     const code = readFileSync(join(directory, 'errors.js'), 'utf8')
     const [, chunk] = /from '\.\/([^']+)'/.exec(code)!
     const part = readFileSync(join(directory, chunk!), 'utf8')

@@ -27,7 +27,9 @@ function makeTracing(): Tracing {
     channel(`tracing:tenon:call:${event}`),
   ) as [Channel, Channel, Channel, Channel, Channel]
   const [start, end, asyncStart, asyncEnd, failed] = channels
-  const { performance } = globalThis
+  /** The clock is loaded by the first call that is traced. */
+  let clock: typeof performance | undefined
+  const now = (): number => (clock ??= performance).now()
   const { TENON_TRACE: file, TENON_PROBES: probes } = process.env
   if (file !== undefined && file !== '') traceToFile(file, { end, asyncEnd })
   if (probes === '1') passProbes({ start, end, asyncEnd })
@@ -43,7 +45,7 @@ function makeTracing(): Tracing {
   /** Whether the next call that asks is traced already. */
   let isAgain = false
 
-  const elapsed = ({ startTime }: CallTrace): number => Math.round((performance.now() - startTime) * 1e6)
+  const elapsed = ({ startTime }: CallTrace): number => Math.round((now() - startTime) * 1e6)
 
   const fail = (trace: CallTrace, error: unknown): void => {
     trace.error = error
@@ -53,7 +55,7 @@ function makeTracing(): Tracing {
   /** Runs between `start` and `end`, in the asynchronous contexts that subscribers have bound to `start`. */
   const between = <T>(trace: CallTrace, run: () => T): T =>
     start.runStores(trace, () => {
-      trace.startTime = performance.now()
+      trace.startTime = now()
       try {
         return run()
       } catch (error) {

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto'
-
 /** Makes calls with an affinity, which run in one worker. */
 export type WarmUp = (affinity: string) => Promise<unknown>
 
@@ -32,7 +30,7 @@ export class WarmUps {
 
   /** Warms up one worker. @throws (rejects with) what the function throws. */
   async run(index: number, warmUp: WarmUp): Promise<void> {
-    const affinity = randomUUID()
+    const affinity = process.getBuiltinModule('node:crypto').randomUUID()
     this.#workers.set(affinity, index)
     try {
       await warmUp(affinity)

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import { Block, checkName, checkOptions, checkSize, guardMode, ManagedLifetime, usersOf } from '@tenon/core/internal'
 import { checkBoolean, checkFunction } from '../check.ts'
 import { newGuardedChunk } from '../diagnostics/guarded-chunk.ts'
@@ -48,6 +47,8 @@ const pending = new WeakMap<ManagedScope, Promise<void>>()
 
 /** Refuses new users until the present ones have left, or until `end`, and closes the scope. */
 async function drainAndClose(scope: ManagedScope, end: number): Promise<void> {
+  // Loaded here, because it takes 2 ms to load.
+  const { setTimeout } = process.getBuiltinModule('node:timers/promises')
   const { gate } = scope
   gate.open = false
   scope.drain()

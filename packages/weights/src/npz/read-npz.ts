@@ -1,4 +1,4 @@
-import { constants, crc32, inflateRawSync, type ZlibOptions } from 'node:zlib'
+import type * as Zlib from 'node:zlib'
 import { ArgumentError, dtypeInfo, type NativeAllocator, type Segment, type Tensor } from '@tenon/core'
 import { checkOptions, checkSize, checkUsable, isDetached } from '@tenon/core/internal'
 import type { ResourceScope } from '@tenon/scope'
@@ -11,6 +11,9 @@ import { WeightsFile, type WeightsSource } from '../weights-file.ts'
 import { readDirectory, type ZipMember } from './read-directory.ts'
 
 const FORMAT = '.npz'
+
+/** `node:zlib`, which loads the streams of Node.js and so waits for an archive. */
+const zlib = (): typeof Zlib => process.getBuiltinModule('node:zlib')
 
 /** The end of the names of arrays in the archive. */
 const SUFFIX = '.npy'
@@ -124,7 +127,8 @@ class NpzSource implements WeightsSource {
 
   #header(file: FileBytes, member: ZipMember): NpyHeader {
     if (member.isDeflated) {
-      const start = inflate(file, member, Math.min(member.storedSize, START), { finishFlush: constants.Z_SYNC_FLUSH })
+      const finishFlush = zlib().constants.Z_SYNC_FLUSH
+      const start = inflate(file, member, Math.min(member.storedSize, START), { finishFlush })
       const hasHeader = start.length >= MAX_PREFIX_BYTES && start.length >= npyDataOffset(start)
       return decodeNpyHeader(hasHeader ? start : this.#contents(file, member))
     }
@@ -144,14 +148,14 @@ class NpzSource implements WeightsSource {
       ? inflate(file, member, storedSize, { maxOutputLength: Math.max(byteSize, 1) })
       : file.copy(dataOffset, storedSize)
     if (bytes.length !== byteSize) throw file.error(dataOffset, `a member has ${bytes.length} bytes, not ${byteSize}`)
-    if (crc32(bytes) !== crc) throw file.error(dataOffset, 'the checksum of a member is wrong')
+    if (zlib().crc32(bytes) !== crc) throw file.error(dataOffset, 'the checksum of a member is wrong')
     return bytes
   }
 }
 
-function inflate(file: FileBytes, { dataOffset }: ZipMember, storedSize: number, options: ZlibOptions): Buffer {
+function inflate(file: FileBytes, { dataOffset }: ZipMember, storedSize: number, options: Zlib.ZlibOptions): Buffer {
   try {
-    return inflateRawSync(file.copy(dataOffset, storedSize), options)
+    return zlib().inflateRawSync(file.copy(dataOffset, storedSize), options)
   } catch (cause) {
     const reason =
       cause instanceof RangeError ? 'a member has more bytes than the directory says' : 'a member is not valid deflate'
