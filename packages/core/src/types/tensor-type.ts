@@ -218,6 +218,10 @@ export function rowMajorStrides(shape: readonly number[]): number[] {
 function readShape(shape: unknown): readonly number[] {
   if (!Array.isArray(shape)) throw wrongType('shape', 'an array of numbers', shape)
   const { length } = shape
+  // An array that grows has room for 17 numbers.
+  if (length === 1) return [checkAxisSize(shape[0], 0)]
+  if (length === 2) return [checkAxisSize(shape[0], 0), checkAxisSize(shape[1], 1)]
+  if (length === 3) return [checkAxisSize(shape[0], 0), checkAxisSize(shape[1], 1), checkAxisSize(shape[2], 2)]
   const sizes: number[] = []
   for (let axis = 0; axis < length; axis++) sizes.push(checkAxisSize(shape[axis], axis))
   return sizes
