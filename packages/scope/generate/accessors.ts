@@ -2,11 +2,13 @@
  * Writes src/generated: the accessors of segments, and the scalars of layouts. Every accessor is a method of its own with
  * the short check written out, because a shared helper makes each access half as slow again. The lifetime is checked last,
  * because `this` may be a proxy, whose properties can close the scope when they are read. That the buffer of a raw view was
- * transferred shows only when the access fails, because a check before it would cost a third of the access.
+ * transferred shows only when the access fails, because a check before it would cost a third of the access. The bit of the flags is a number in
+ * the text: an import is a variable to the engine, and loading it takes a third of a write.
  *
  *     node generate/accessors.ts
  */
 import { writeFileSync } from 'node:fs'
+import { READ_ONLY } from '@tenon/core/internal'
 
 interface Kind {
   readonly name: string
@@ -69,7 +71,7 @@ function accessors({ name, title, byteSize, refuse, convert }: Kind, isAligned: 
     ${check}
     const { block, base } = this
     ${isNear}
-    const isWritable = (this.flags & READ_ONLY) === 0 && block.gate.alive
+    const isWritable = (this.flags & ${READ_ONLY}) === 0 && block.gate.alive
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, block, byteOffset, ${byteSize}, ${alignment})
     try {
       block.view.set${view}(at, ${isWide ? 'wide' : 'value'}${passed})
@@ -81,7 +83,6 @@ function accessors({ name, title, byteSize, refuse, convert }: Kind, isAligned: 
 }
 
 const unalignedAccess = `${generated}import { Segment } from '@tenon/core'
-import { READ_ONLY } from '@tenon/core/internal'
 import { LITTLE_ENDIAN } from '../segment/byte-order.ts'
 import { accessFailure, locateForRead, locateForWrite } from '../segment/locate.ts'
 import { refuse, toInt64, toUint64 } from '../segment/value-range.ts'
@@ -101,8 +102,7 @@ ${kinds
 Object.defineProperty(UnalignedAccess.prototype, 'isLittleEndian', { value: LITTLE_ENDIAN })
 `
 
-const alignedAccess = `${generated}import { READ_ONLY } from '@tenon/core/internal'
-import { accessFailure, locateForRead, locateForWrite } from '../segment/locate.ts'
+const alignedAccess = `${generated}import { accessFailure, locateForRead, locateForWrite } from '../segment/locate.ts'
 import { refuse, toInt64, toUint64 } from '../segment/value-range.ts'
 import { UnalignedAccess } from './unaligned-access.ts'
 

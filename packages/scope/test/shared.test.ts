@@ -1,6 +1,14 @@
 import { ArgumentError, ScopeClosedError, ScopeHeldError, TenonError } from '@tenon/core'
 import { describe, expect, test } from 'vitest'
-import { type HandoffToken, MemorySegment, NativeScope, ResourceScope, toCString } from '../src/index.ts'
+import {
+  type HandoffToken,
+  MemoryLayout,
+  MemorySegment,
+  NativeScope,
+  ResourceScope,
+  type SharedScope,
+  toCString,
+} from '../src/index.ts'
 import { Linker, SymbolLookup } from '../src/linker.ts'
 import { ended, nextMessage, startWorker } from './support/worker.ts'
 
@@ -225,6 +233,51 @@ describe('a shared scope', () => {
     scope.close()
     expect(view.getInt32(0)).toBe(0)
     expect(() => segment.getInt32(0)).toThrow(ScopeClosedError)
+  })
+
+  describe('whose memory only this thread has had', () => {
+    /** The address of the first allocation of a new scope, which closes, and the bytes that it found there. */
+    const next = (): { address: bigint; bytes: Uint8Array } => {
+      using scope = NativeScope.ofShared()
+      const segment = scope.allocate(64)
+      return { address: segment.address, bytes: new Uint8Array(segment.toArray(MemoryLayout.uint8) as Uint8Array) }
+    }
+    /** Uses a new scope, whose first bytes are not zero, and closes it. Returns its address. */
+    const use = (action: (scope: SharedScope, segment: MemorySegment) => void): bigint => {
+      using scope = NativeScope.ofShared()
+      const segment = scope.allocate(64).fill(7)
+      scope.allocate(100).fill(8)
+      action(scope, segment)
+      return segment.address
+    }
+
+    test('lends it to the next scope, zeroed, and its own segments stay closed', () => {
+      let old: MemorySegment | undefined
+      const address = use((_, segment) => (old = segment))
+      const { address: again, bytes } = next()
+      expect([again === address, bytes.every((byte) => byte === 0)]).toEqual([true, true])
+      expect(() => old!.getUint8(0)).toThrow(ScopeClosedError)
+    })
+
+    test('lends it to one scope at a time', () => {
+      use(() => {})
+      using first = NativeScope.ofShared()
+      using second = NativeScope.ofShared()
+      const [a, b] = [first.allocate(64), second.allocate(64)]
+      a.fill(1)
+      expect(b.getUint8(0)).toBe(0)
+    })
+
+    test.each<[string, (scope: SharedScope, segment: MemorySegment) => void]>([
+      ['a token was made', (scope, segment) => void scope.share({ segments: [segment] })],
+      ['a token without segments was made', (scope) => void scope.share()],
+      ['a raw view was handed out', (_, segment) => void segment.view()],
+      ['a typed array was handed out', (_, segment) => void segment.unsafeView(Uint8Array)],
+    ])('does not lend it after %s', (_, action) => {
+      next()
+      const address = use(action)
+      expect(next().address).not.toBe(address)
+    })
   })
 
   test('has at most 1023 handles, and throws ScopeHeldError for one more', () => {

@@ -1,11 +1,11 @@
 import type { Worker } from 'node:worker_threads'
 import { ArgumentError, ScopeClosedError, ScopeHeldError } from '@tenon/core'
-import { checkOptions, guardMode, wrongType } from '@tenon/core/internal'
+import { type Block, checkOptions, guardMode, wrongType } from '@tenon/core/internal'
 import { newWatchedSharedChunk } from '../diagnostics/guarded-chunk.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
-import { ArenaScope } from './arena-scope.ts'
-import { CHUNK_ALIGNMENT } from './chunk-pool.ts'
-import { type Chunk, newSharedChunk, type Upkeep } from './chunk.ts'
+import { ArenaScope, type Loan } from './arena-scope.ts'
+import { CHUNK_ALIGNMENT, SMALLEST_CHUNK } from './chunk-pool.ts'
+import { type Chunk, newSharedChunk, type Upkeep, zero } from './chunk.ts'
 import { workerThreads } from './current-thread.ts'
 import type { ScopeOptions } from './managed-scope.ts'
 import { newToken, type SegmentToken, tokenOf } from './segment-token.ts'
@@ -27,6 +27,9 @@ export interface ShareOptions {
   /** The worker that receives the token. Its handles are released when it exits, even if it crashed or was terminated. */
   readonly to?: Worker
 }
+
+/** The zeroed first chunk of a closed scope that no other thread could attach to, and of which no raw view was handed out. */
+let spare: Chunk | undefined
 
 /**
  * One thread's handle of a scope that several threads share. Shared memory cannot be revoked from a thread, so only the
@@ -160,7 +163,10 @@ export class SharedScope extends ArenaScope {
   }
 
   override takeChunk(byteSize: number): Chunk {
-    return newSharedChunk(byteSize, CHUNK_ALIGNMENT)
+    const chunk = spare
+    if (chunk === undefined || byteSize !== SMALLEST_CHUNK) return newSharedChunk(byteSize, CHUNK_ALIGNMENT)
+    spare = undefined
+    return chunk
   }
 
   override makeChunk(byteSize: number, byteAlignment: number): Chunk & Upkeep {
@@ -168,8 +174,12 @@ export class SharedScope extends ArenaScope {
     return newSharedChunk(byteSize, byteAlignment)
   }
 
-  /** No-op, because shared memory lives until its last user drops it. */
-  override retire(): void {}
+  /** Shared memory lives until its last user drops it. The next scope borrows memory that nobody else can have. */
+  override retire(chunk: Loan, { exposed }: Block, used: number): void {
+    if (this.control !== undefined || exposed || chunk.size !== SMALLEST_CHUNK) return
+    zero(chunk as Chunk, 0, used)
+    spare = chunk as Chunk
+  }
 
   override drain(): void {
     if (this.control?.drain() === false) {
