@@ -34,7 +34,14 @@ const kernels: SharedTarget = {
   kind: 'shared',
   fixture: true,
   sources: ['csrc/kernels.c'],
-  exports: ['bench_repeat', 'bench_sum'],
+  exports: [
+    'bench_repeat',
+    'bench_repeat_blocks',
+    'bench_repeat_points',
+    'bench_scale_block',
+    'bench_scale_point',
+    'bench_sum',
+  ],
   imports: [],
 }
 

@@ -22,6 +22,7 @@ export { addressAt, setAddress, takeThrown, thrown } from './native/call/functio
 export { expectJob, forgetJob, isPending } from './native/call/jobs.ts'
 export { checkLimits, LONGEST_TIMER, runJob, submitJob, type RunLimits } from './native/call/run-job.ts'
 export { makeStub, type Stub, type StubOptions, type StubSettings } from './native/call/stubs.ts'
+export { fromWords } from './native/call/struct-bytes.ts'
 export { type StubPlace } from './native/call/stub-steps.ts'
 export { ABSL_CODES, abslCodeName, type AbslCodeName } from './errors/absl-codes.ts'
 export { checkAlignment, checkName, checkSize, wrongType, wrongValue } from './errors/check-arguments.ts'

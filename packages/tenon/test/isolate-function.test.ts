@@ -183,6 +183,21 @@ describe('a C function of an isolated library', () => {
     expect(a.getInt64(32)).toBe(4n)
   })
 
+  test('refuses a struct whose memory an argument behind it closes', () => {
+    const { struct, float64, float32 } = MemoryLayout
+    const point = struct({ x: float64, y: float32 })
+    const mirror = library.function('mirror', { result: point, parameters: [point, 'pointer'] })
+    const [scope, other] = [NativeScope.ofConfined(), NativeScope.ofConfined()]
+    const closing = new Proxy(other.allocate(8), {
+      get: (target, name) => {
+        scope[Symbol.dispose]()
+        return Reflect.get(target, name, target) as unknown
+      },
+    })
+    expect(() => mirror(other, scope.allocate(point), closing)).toThrow(ScopeClosedError)
+    other.close()
+  })
+
   test('takes the arguments of a variadic function', () => {
     const sum = library.function('sum', {
       result: 'int32',

@@ -168,7 +168,7 @@ function callBackOnce(
   const returned = result === 'void' ? undefined : randomPassed(result, random)
   write(input, Buffer.concat(parameters.map((type, i) => packedBytes(type, values[i]!))))
   const mistakes: string[] = ['the stub did not run its function']
-  const run = (...received: StubArgument[]): Value => {
+  const run = (...received: (StubArgument | Uint8Array)[]): Value => {
     mistakes.length = 0
     const bytes = parameters.map((type, i) => packedBytes(type, bytesReceived(type, received[i])))
     mistakes.push(...compareAll(parameters, values, bytes))
@@ -186,5 +186,5 @@ function callBackOnce(
   return [...mistakes, ...compare('the result', expected, read(log, expected.length))]
 }
 
-const bytesReceived = (type: CType, value: StubArgument): Uint8Array =>
+const bytesReceived = (type: CType, value: StubArgument | Uint8Array): Uint8Array =>
   isStruct(type) ? (value as Uint8Array) : bytesOfScalar(type, value as number | bigint | boolean)

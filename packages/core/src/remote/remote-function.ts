@@ -20,14 +20,24 @@ import { argumentName } from '../native/native-function.ts'
 import { memoryOf } from '../native/memory-of.ts'
 import type { CallPlan } from '../native/call/call-plan.ts'
 import type { ValueWithErrno } from '../native/call/call-steps.ts'
-import { COPY_ENTRY, FLAGS, WORDS } from '../native/call/frame-layout.ts'
-import { bytes, unsignedBigints, words } from '../native/call/frame.ts'
+import { WORDS } from '../native/call/frame-layout.ts'
+import { bytes, unsignedBigints } from '../native/call/frame.ts'
 import { typesOf } from '../native/call/general-form.ts'
 import { hostAbi } from '../native/call/host-abi.ts'
-import { load, loadStruct } from '../native/call/load.ts'
+import { load } from '../native/call/load.ts'
 import { planCall } from '../native/call/plan.ts'
 import { bytesOfText } from '../native/call/texts.ts'
-import { codeOperand, operandOf, resolveIn, slotOf, store, targetSlot, type Slot } from '../native/call/store.ts'
+import {
+  codeOperand,
+  operandOf,
+  type Resolved,
+  resolveIn,
+  slotOf,
+  store,
+  targetSlot,
+  type Slot,
+} from '../native/call/store.ts'
+import { loadStruct, type StructSource } from '../native/call/struct-bytes.ts'
 import type { NativeFunction } from '../native/function-types.ts'
 import type { StructType } from '../native/struct-type.ts'
 import type { ValueType } from '../native/value-type.ts'
@@ -36,6 +46,7 @@ import { segmentOver } from '../types/tensor-from.ts'
 import { tensorType } from '../types/tensor-type.ts'
 import { Tensor } from '../types/tensor.ts'
 import { AnswerReader } from './answer-reader.ts'
+import { encodeCall, MAXIMUM_TEXT } from './encode-call.ts'
 import type {
   IsolatedRunOptions,
   RemoteAnswer,
@@ -46,14 +57,9 @@ import type {
   RemotePart,
 } from './remote-call.ts'
 
-/** The most bytes of a text that a function returns, without its terminator. */
-const MAXIMUM_TEXT = CONSTANTS.TN_CALL_LARGEST_TEXT - 1
-
 /** Addresses of this many bytes at both ends are values, such as `(void *)-1`, and mean the same in every process. */
 const VALUE_ADDRESSES = 4096n
 
-const CALL = LAYOUTS.tn_host_call_t
-const POINTER = LAYOUTS.tn_host_pointer_t
 const RETURNED = LAYOUTS.tn_host_returned_t
 
 /** A declaration of a C function whose types were checked. */
@@ -160,6 +166,7 @@ class FunctionCall implements RemoteCall<Value | ValueWithErrno> {
     // Code of the user has run, which may have closed memory.
     for (const { tensor } of reader.operands) checkEnterable(tensor!.block)
     for (const block of reader.remotes) checkEnterable(block)
+    for (const { block } of reader.structs) checkEnterable(block)
     host.gate.owner.checkOpen()
     this.#target = target
     this.#answer = new AnswerReader(host.allocator, {
@@ -289,6 +296,8 @@ class ArgumentReader {
   readonly pointers: { readonly word: number; readonly operand: number }[] = []
   /** Pointers of the process that must run the call. */
   readonly remotes: Block[] = []
+  /** The places of structs, whose bytes become part of the request. */
+  readonly structs: StructSource[] = []
   worker: RemoteWorker | undefined
   readonly #code: ReturnType<typeof codeOperand>
 
@@ -296,7 +305,7 @@ class ArgumentReader {
     this.#code = codeOperand(target.host.gate)
   }
 
-  read(slot: Slot, given: Value): Value | Uint8Array {
+  read(slot: Slot, given: Value): Resolved {
     const value = memoryOf(given) as Value
     const isText = slot.kind === 'text'
     if ((isText || slot.kind === 'pointer') && ArrayBuffer.isView(value)) {
@@ -307,6 +316,7 @@ class ArgumentReader {
     const place = block && remotePlaceOf(block)
     if (place !== undefined && (isText || slot.kind === 'pointer')) return this.#remote(slot, block!, place)
     const resolved = resolveIn(operandOf(value, this.#code), slot, value)
+    if (slot.kind === 'struct') this.structs.push(resolved as StructSource)
     if (value === null || (!isText && slot.kind !== 'pointer' && slot.kind !== 'target')) return resolved
     if (typeof value === 'string') return this.#add(slot, tensorOver(segmentOver(bytesOfText(value, slot.name))), false)
     const tensor = Tensor.isGenuine(value as object) ? (value as Tensor) : undefined
@@ -353,38 +363,6 @@ function valueAddress(name: string, address: bigint): bigint {
   )
 }
 
-/** The body of a request: what `store` writes to the frame of this thread, and where the process stores addresses. */
-function encodeCall(
-  plan: CallPlan,
-  capturesErrno: boolean,
-  pointers: readonly { readonly word: number; readonly operand: number }[],
-  storeAll: () => void,
-): Uint8Array {
-  const end = WORDS.stack + plan.stackSize / 4
-  // The process must not see the registers of earlier calls.
-  words.fill(0, WORDS.general, end)
-  storeAll()
-  const copiesSize =
-    plan.copyCount === 0 ? 0 : (WORDS.copies - WORDS.copyCount) * 4 + plan.copyCount * COPY_ENTRY.size + plan.copySize
-  const head = Buffer.alloc(CALL.size + POINTER.size * pointers.length)
-  const { offsets } = CALL
-  head.writeBigUInt64LE(BigInt(plan.vectorCount), offsets.extra)
-  head.writeUInt32LE(plan.flags | (capturesErrno ? FLAGS.ERRNO : 0), offsets.flags)
-  head.writeUInt32LE(plan.stackSize, offsets.stack_size)
-  head.writeUInt32LE(pointers.length, offsets.pointers)
-  head.writeUInt32LE(copiesSize, offsets.copies_size)
-  head.writeUInt32LE(plan.result.kind === 'text' ? MAXIMUM_TEXT : 0, offsets.text_limit)
-  for (const [i, { word, operand }] of pointers.entries()) {
-    head.writeUInt32LE(word, CALL.size + i * POINTER.size + POINTER.offsets.word)
-    head.writeUInt32LE(operand, CALL.size + i * POINTER.size + POINTER.offsets.operand)
-  }
-  return Buffer.concat([
-    head,
-    bytes.subarray(WORDS.general * 4, end * 4),
-    bytes.subarray(WORDS.copyCount * 4, WORDS.copyCount * 4 + copiesSize),
-  ])
-}
-
 function textOf(body: Buffer, name: string): string | null {
   const length = body.readUInt32LE(RETURNED.offsets.text_length)
   if (length === CONSTANTS.TN_HOST_NO_TEXT) return null
@@ -393,7 +371,7 @@ function textOf(body: Buffer, name: string): string | null {
 }
 
 function writeStruct({ result }: CallPlan, { block, base }: Segment): void {
-  block.bytes.set(loadStruct(result.pieces, result.byteSize), base)
+  loadStruct(result.pieces, result.byteSize, block, base)
 }
 
 const malformed = (name: string): NativeError =>

@@ -1,5 +1,5 @@
 import { AllocationError, type NativeAllocator, Segment } from '@tenon/core'
-import { copyHint, describe, hex, wrongType } from '@tenon/core/internal'
+import { type Block, copyHint, describe, hex, wrongType } from '@tenon/core/internal'
 import { isScope, type ResourceScope } from '../scope/check-scope.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 
@@ -25,10 +25,17 @@ export function allocateFrom(allocator: AllocatorLike, byteSize: number, byteAli
     const received = segment instanceof Segment ? `${segment.byteSize} bytes` : describe(segment)
     throw badResult(`a segment of ${byteSize} bytes`, received, copyHint(segment))
   }
-  const address = segment.block.address + segment.base
-  if (address % byteAlignment !== 0) throw badResult(`memory aligned to ${byteAlignment}`, hex(address))
+  const { block, base } = segment
+  if (!isAligned(block, base, byteAlignment)) {
+    throw badResult(`memory aligned to ${byteAlignment}`, hex(block.address + base))
+  }
   const typed = segment instanceof MemorySegment ? segment : MemorySegment.ofSegment(segment)
   return typed.byteSize === byteSize ? typed : typed.asSlice(0, byteSize)
+}
+
+/** Most alignments are decided by small integers, because the remainder of an address is a division of doubles. */
+function isAligned({ skew, address }: Block, base: number, byteAlignment: number): boolean {
+  return (byteAlignment <= 8 ? (skew + base) & (byteAlignment - 1) : (address + base) % byteAlignment) === 0
 }
 
 /** The method is read twice, so an allocator may change it meanwhile. What it returns is checked. */

@@ -1,5 +1,6 @@
 import {
   checkOptions,
+  fromWords,
   makeStub,
   type Stub,
   type StubOptions,
@@ -89,9 +90,9 @@ const closing = (stub: Stub) => (): void => {
 /** Structs are in memory of their own, which ends with the call. */
 const withStructs: StubPlace['withStructs'] = (use) =>
   new ConfinedNativeScope(undefined).run((memory) =>
-    use((bytes, byteAlignment) => {
-      const segment = memory.allocate(bytes.length, byteAlignment)
-      segment.block.bytes.set(bytes, segment.base)
+    use((source, word, byteSize, byteAlignment) => {
+      const segment = memory.allocate(byteSize, byteAlignment)
+      fromWords(source, word, segment.block, segment.base, byteSize)
       return segment
     }),
   )

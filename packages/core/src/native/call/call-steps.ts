@@ -10,8 +10,9 @@ import type { Piece } from './call-plan.ts'
 import { TEXT_PLAN, WORDS } from './frame-layout.ts'
 import { bigints, doubles, words } from './frame.ts'
 import { callFailure } from './call-failure.ts'
-import { load, loadAddress, loadStruct } from './load.ts'
+import { load, loadAddress } from './load.ts'
 import { isCode, type Resolved, type Slot } from './store.ts'
+import { loadStruct } from './struct-bytes.ts'
 import { textWithoutEnd } from '../text-at.ts'
 import { textFailure } from './texts.ts'
 
@@ -203,8 +204,7 @@ function finishOther(target: Target, memory: Block, first: Resolved): Value | Va
   const errno = words[WORDS.errno]!
   let value: Value
   if (resultKind === 'struct') {
-    const struct = loadStruct(resultPieces, slots[0]!.byteSize)
-    memory.bytes.set(struct, (first as number) - memory.address)
+    loadStruct(resultPieces, slots[0]!.byteSize, memory, (first as number) - memory.address)
   } else if (resultKind === 'pointer') {
     value = target.pointer(loadAddress(resultWord))
   } else {

@@ -1,7 +1,6 @@
 import { textAt } from '../text-at.ts'
 import type { ValueType } from '../value-type.ts'
-import type { Piece } from './call-plan.ts'
-import { bigints, bytes, doubles, floats, TWO_32, unsignedBigints, words, unsignedWords } from './frame.ts'
+import { bigints, doubles, floats, TWO_32, unsignedBigints, words, unsignedWords } from './frame.ts'
 
 /**
  * Loads a scalar from a register of the frame. Only the low bytes of narrow values are defined. An address is loaded as {@link loadAddress} does,
@@ -47,13 +46,4 @@ export function load(kind: ValueType | 'void', word: number): number | bigint | 
 export function loadAddress(word: number): number | bigint {
   const address = unsignedWords[word]! + unsignedWords[word + 1]! * TWO_32
   return address <= Number.MAX_SAFE_INTEGER ? address : unsignedBigints[word >> 1]!
-}
-
-/** Copies the bytes of a struct out of the frame. Bytes of padding that no register has are 0. */
-export function loadStruct(pieces: readonly Piece[], byteSize: number): Uint8Array {
-  const struct = new Uint8Array(byteSize)
-  for (const { word, offset, byteSize: size } of pieces) {
-    struct.set(bytes.subarray(word * 4, word * 4 + size), offset)
-  }
-  return struct
 }

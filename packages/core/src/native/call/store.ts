@@ -13,6 +13,7 @@ import type { CallPlan, ParameterPlan } from './call-plan.ts'
 import { COPY_ENTRY, TEXT_PLAN, WORDS } from './frame-layout.ts'
 import { addressOfView, operandOfView, reasonAgainst } from './view-operands.ts'
 import { bigints, bytes, doubles, floats, PER_TWO_32, words } from './frame.ts'
+import { frameWords as frame, type StructSource, toWords } from './struct-bytes.ts'
 
 /** Where an argument is stored, and how messages name it. */
 export interface Slot {
@@ -32,8 +33,8 @@ export interface Slot {
   readonly call: CallPlan
 }
 
-/** An argument as {@link resolve} returns it. A struct is a copy of its bytes, and a string stays one. */
-export type Resolved = Value | Uint8Array
+/** An argument as {@link resolve} returns it. A struct is its place in memory, and a string stays one. */
+export type Resolved = Value | StructSource
 
 export function slotOf(plan: ParameterPlan, call: CallPlan, name: string): Slot {
   const { kind, word, byteSize, second } = plan
@@ -74,14 +75,14 @@ export const codeOperand = (gate: Gate): Block => codeBlock(gate, NO_ADDRESS)
 export const isCode = ({ view }: Block): boolean => view === noView
 
 /**
- * Turns segments into their address or bytes. Everything that can run the user's code, such as a proxy of a segment, happens
+ * Turns segments into their address or place. Everything that can run the user's code, such as a proxy of a segment, happens
  * here and in `operandOf()`, before anything is stored.
  *
  * @param operand the memory of a segment. It is not read from the value again, because a proxy could return other memory.
  * @throws {ArgumentError} if a segment is missing, or does not fit.
  */
 function resolve(slot: Slot, value: Value, operand?: Block): Resolved {
-  const { kind, byteSize } = slot
+  const { kind } = slot
   if (kind === 'pointer' || kind === 'text') {
     const address = isMemory(value) ? addressIn(operand!, value.base) : otherAddress(value, operand)
     if (address !== undefined) return address
@@ -93,9 +94,7 @@ function resolve(slot: Slot, value: Value, operand?: Block): Resolved {
   const { base } = structSegment(slot, value)
   if (kind === 'target') return operand!.address + base
   checkUsable(operand!)
-  const copy = new Uint8Array(byteSize)
-  copy.set(operand!.bytes.subarray(base, base + byteSize))
-  return copy
+  return { block: operand!, base }
 }
 
 /**
@@ -151,7 +150,7 @@ export function resolveResult(slot: Slot, given: Value): Resolved {
 }
 
 function structSegment({ kind, name, byteSize }: Slot, given: Value): Segment {
-  const value = memoryOf(given)
+  const value = given instanceof Segment ? given : memoryOf(given)
   if (value instanceof Segment && value.byteSize === byteSize) {
     const { flags } = value
     if ((flags & DEVICE_MEMORY) !== 0) throw new ArgumentError(`${name} must be in host memory, got device memory`)
@@ -293,7 +292,7 @@ function storeOther(slot: Slot, value: Resolved): void {
     case 'text':
       return setAddress(word, value as number | bigint)
     case 'struct':
-      return storeStruct(slot, value as Uint8Array)
+      return storeStruct(slot, value as StructSource)
     case 'narrow':
       return storeNarrow(slot, value)
     case 'bool':
@@ -364,11 +363,12 @@ function rangeOf(
   return [low, low + 2n ** bits - 1n]
 }
 
-function storeStruct({ plan, call }: Slot, value: Uint8Array): void {
+function storeStruct({ plan, call }: Slot, { block, base }: StructSource): void {
   const { copy, pieces, word, byteSize } = plan!
   if (copy === null) {
-    for (const piece of pieces) {
-      bytes.set(value.subarray(piece.offset, piece.offset + piece.byteSize), piece.word * 4)
+    for (let i = 0; i < pieces.length; i++) {
+      const piece = pieces[i]!
+      toWords(frame, piece.word, block, base + piece.offset, piece.byteSize)
     }
     return
   }
@@ -376,7 +376,7 @@ function storeStruct({ plan, call }: Slot, value: Uint8Array): void {
   words[copy.entry + COPY_ENTRY.source] = copy.byteOffset - WORDS.copies * 4
   words[copy.entry + COPY_ENTRY.byteSize] = byteSize
   words[copy.entry + COPY_ENTRY.place] = copy.place
-  bytes.set(value, copy.byteOffset)
+  toWords(frame, copy.byteOffset >> 2, block, base, byteSize)
   words[WORDS.copyCount] = call.copyCount
   words[WORDS.copySize] = call.copySize
 }

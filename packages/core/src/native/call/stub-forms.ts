@@ -3,20 +3,14 @@ import { globalGate } from '../../memory/global-lifetime.ts'
 import { type EnteredFunction, keepThrown } from './functions.ts'
 import { argumentSteps } from './store.ts'
 import type { Reader, StubPlan } from './stub-plan.ts'
-import {
-  type MakeStruct,
-  type StubArgument,
-  type StubForm,
-  type StubFunction,
-  type StubPlace,
-  stubSteps,
-} from './stub-steps.ts'
+import { newWords, type Words } from './struct-bytes.ts'
+import { stage, type StubForm, type StubFunction, type StubPlace, stubSteps } from './stub-steps.ts'
 
 /** The place of stubs that are not part of a lifetime: an address stays a number, and a struct is a copy of its bytes. */
 export const NO_PLACE: StubPlace = {
   gate: globalGate,
   pointer: (address) => address,
-  withStructs: (use) => use((bytes) => bytes),
+  withStructs: (use) => use(({ bytes }, word, byteSize) => bytes.slice(word * 4, word * 4 + byteSize)),
 }
 
 /**
@@ -45,21 +39,31 @@ const ofMany: StubForm = ({ readers, result }, run, { gate, pointer }) => {
   }
 }
 
-const ofStructs: StubForm = ({ readers, result }, run, { gate, pointer, withStructs }) => {
-  const argumentOf = ({ isPointer, byteAlignment }: Reader, value: StubArgument, structOf: MakeStruct): unknown => {
-    if (isPointer) return pointer(value as number | bigint)
-    return byteAlignment === undefined ? value : structOf(value as Uint8Array, byteAlignment)
-  }
-  const valueOf = (reader: Reader): StubArgument =>
-    reader.isPointer ? stubSteps.addressIn(reader.word) : stubSteps.read(reader)
+/** Structs wait in memory of the stub until the function gets them, because making memory for them can run code, which can use the frame. */
+const ofStructs: StubForm = ({ readers, result, stageSize }, run, { gate, pointer, withStructs }) => {
+  const count = readers.length
+  /** The stage, unless a call is using it. */
+  let free: Words | undefined
   return () => {
     const isOpen = gate.open
     if (isOpen) gate.calls++
     try {
-      const values = readers.map(valueOf)
+      const words = free ?? newWords(stageSize)
+      free = undefined
+      const values: unknown[] = []
+      for (let i = 0; i < count; i++) {
+        const reader = readers[i]!
+        if (reader.byteAlignment !== undefined) values.push(stage(reader, words))
+        else values.push(reader.isPointer ? stubSteps.addressIn(reader.word) : stubSteps.read(reader))
+      }
       withStructs((structOf) => {
-        const list = readers.map((reader, i) => argumentOf(reader, values[i], structOf))
-        argumentSteps.storeResult(result, run(...list))
+        for (let i = 0; i < count; i++) {
+          const { isPointer, byteAlignment, plan, stageWord } = readers[i]!
+          if (isPointer) values[i] = pointer(values[i] as number | bigint)
+          else if (byteAlignment !== undefined) values[i] = structOf(words, stageWord, plan.byteSize, byteAlignment)
+        }
+        free = words
+        argumentSteps.storeResult(result, run(...values))
       })
     } catch (error) {
       if (isOpen) gate.calls--

@@ -1,7 +1,7 @@
 import { ArgumentError } from '../../errors/kinds.ts'
 import type { CallPlan, ParameterPlan, PlanSignature, PlanType, ResultPlan } from './call-plan.ts'
 import { threadDriver } from './thread-driver.ts'
-import { WORDS } from './frame-layout.ts'
+import { alignUp, WORDS } from './frame-layout.ts'
 import { planCall } from './plan.ts'
 import { fastKind, type Slot } from './store.ts'
 
@@ -14,6 +14,8 @@ export interface Reader {
   readonly isPointer: boolean
   /** The alignment of a struct. Undefined for all other arguments. */
   readonly byteAlignment: number | undefined
+  /** The word of the stage at which a struct begins. */
+  readonly stageWord: number
 }
 
 /** The part of a stub that all stubs of one signature share. */
@@ -21,6 +23,8 @@ export interface StubPlan {
   readonly readers: readonly Reader[]
   /** The letters of the arguments: `p` is a pointer, `-` a struct, and `s` every other argument. */
   readonly order: string
+  /** The size in bytes of the memory that has the structs until the function gets them, or 0. */
+  readonly stageSize: number
   /** Where the result is stored. Undefined for `void`. */
   readonly result: Slot | undefined
   /** The size of the stack arguments in bytes. */
@@ -69,9 +73,15 @@ export function stubPlan(signature: PlanSignature, name: string): StubPlan {
 }
 
 function newPlan(call: CallPlan, types: readonly PlanType[], name: string): StubPlan {
-  const readers = call.parameters.map((plan, i) => readerOf(plan, types[i]!))
+  let stageSize = 0
+  const readers = call.parameters.map((plan, i) => {
+    const reader = readerOf(plan, types[i]!, stageSize / 4)
+    if (reader.byteAlignment !== undefined) stageSize += alignUp(plan.byteSize, 8)
+    return reader
+  })
   return {
     readers,
+    stageSize,
     order: readers.map(letterOf).join(''),
     result: resultSlot(call.result, call, name),
     stackSize: call.stackSize,
@@ -79,7 +89,7 @@ function newPlan(call: CallPlan, types: readonly PlanType[], name: string): Stub
   }
 }
 
-function readerOf(plan: ParameterPlan, type: PlanType): Reader {
+function readerOf(plan: ParameterPlan, type: PlanType, stageWord: number): Reader {
   const { kind, word, byteSize } = plan
   const isFast = byteSize === 8 && (kind === 'int32' || kind === 'float64')
   return {
@@ -88,6 +98,7 @@ function readerOf(plan: ParameterPlan, type: PlanType): Reader {
     plan,
     isPointer: kind === 'pointer',
     byteAlignment: typeof type === 'string' ? undefined : type.byteAlignment,
+    stageWord,
   }
 }
 

@@ -6,14 +6,15 @@ import type { ParameterPlan } from './call-plan.ts'
 import { WORDS } from './frame-layout.ts'
 import { bytes, doubles, TWO_32, unsignedBigints, unsignedWords, words } from './frame.ts'
 import { addressAt, type EnteredFunction } from './functions.ts'
-import { load, loadStruct } from './load.ts'
+import { load } from './load.ts'
+import { stageStruct, type Words } from './struct-bytes.ts'
 import type { Reader, StubPlan } from './stub-plan.ts'
 
-/** An argument of a stub: a struct is a copy of its bytes, and an address is a number, or a bigint from 2^53 on. A text is copied. */
-export type StubArgument = number | bigint | boolean | string | Uint8Array | null | undefined
+/** An argument of a stub that is not a struct. An address is a number, or a bigint from 2^53 on. A text is copied. */
+export type StubArgument = number | bigint | boolean | string | null | undefined
 
-/** Makes the argument for a struct. @param bytes a copy of its bytes. */
-export type MakeStruct = (bytes: Uint8Array, byteAlignment: number) => unknown
+/** Makes the argument for a struct, whose bytes begin at a word. */
+export type MakeStruct = (source: Words, word: number, byteSize: number, byteAlignment: number) => unknown
 
 /** The makers of the arguments of a stub, and the memory that is in use while its function runs. */
 export interface StubPlace {
@@ -34,7 +35,7 @@ export type StubForm = (plan: StubPlan, run: (...values: unknown[]) => unknown, 
 export interface StubSteps {
   /** Returns the address in two words of the frame. */
   addressIn(word: number): number | bigint
-  /** Returns any argument but a pointer. */
+  /** Returns any argument but a pointer or a struct. */
   read(reader: Reader): StubArgument
 }
 
@@ -50,18 +51,18 @@ function makeSteps(): StubSteps {
     read: ({ fast, word, plan }) => {
       if (fast === 'int32') return frameWords[word]
       if (fast === 'float64') return frameDoubles[word >> 1]
-      return argumentAt(plan)
+      return plan.byteSize === 8 ? load(plan.kind as ValueType, word) : loadNarrow(plan.kind as ValueType, plan)
     },
   }
 }
 
 export const stubSteps: StubSteps = makeSteps()
 
-function argumentAt(plan: ParameterPlan): StubArgument {
-  const { kind, word, byteSize } = plan
-  if (kind === 'struct') return loadStruct(plan.pieces, byteSize)
-  if (kind === 'indirect') return copyOf(addressAt(word), byteSize)
-  return byteSize === 8 ? load(kind, word) : loadNarrow(kind, plan)
+/** Copies a struct to a stage, from the frame or from where the caller of the stub has it, who guarantees that this is valid. */
+export function stage({ plan, stageWord }: Reader, target: Words): void {
+  const { kind, pieces, word, byteSize } = plan
+  if (kind === 'struct') return stageStruct(pieces, byteSize, target, stageWord)
+  coreFunctions().tn_memory_copy(addressOf(target.bytes) + stageWord * 4, addressAt(word), byteSize)
 }
 
 /** Results are in the frame before the call, too. */
@@ -71,11 +72,4 @@ const STAGE = WORDS.generalResults
 function loadNarrow(kind: ValueType, { byteOffset, byteSize }: ParameterPlan): StubArgument {
   bytes.copyWithin(STAGE * 4, byteOffset, byteOffset + byteSize)
   return load(kind, STAGE)
-}
-
-/** Copies native memory, which the caller of the stub guarantees to be valid. */
-function copyOf(address: number, byteSize: number): Uint8Array {
-  const copy = Buffer.allocUnsafeSlow(byteSize)
-  coreFunctions().tn_memory_copy(addressOf(copy), address, byteSize)
-  return copy
 }
