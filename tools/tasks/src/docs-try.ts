@@ -5,7 +5,7 @@
  * folder, or are packed for this machine; the site is that of `pnpm docs:build`, which is built unless `--site` says where it is. Prints each block
  * that failed or cannot run here, with the reason, and writes docs/reports/docs-try.md. Needs a C compiler, curl and npm's registry. With
  * `--runtime bun` or `deno`, the reader has that runtime instead of Node.js and npm, writes the commands that docs/runtimes.md has for those of the
- * guides, and by default follows those of a new user.
+ * guides, by default follows those of a new user, and no report is written.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -19,6 +19,7 @@ import { followGuide, type Followed } from './guides/follow-guide.ts'
 import { nodeReader, pathWithout, readers, type Reader } from './guides/readers.ts'
 import { siteBlocks, type SiteBlock } from './guides/site-blocks.ts'
 import { writeCampaign } from './lib/campaign-report.ts'
+import type { TestSummary } from './lib/reports.ts'
 import { root } from './lib/root.ts'
 import { runInSite } from './lib/site.ts'
 import { build } from './lib/turbo.ts'
@@ -51,7 +52,8 @@ await runMain(async () => {
     const reader = runtime === undefined ? nodeReader : readers[runtime]
     const followed: Followed[] = []
     for (const name of chosen) followed.push(...(await tryGuide(name, guides, sandbox, reader)))
-    report(followed, chosen, start, runtime === undefined ? positionals : [...positionals, `--runtime ${runtime}`])
+    const summary = report(followed)
+    if (runtime === undefined) writeReport(followed, summary, chosen, start, positionals)
   })
 })
 
@@ -85,23 +87,35 @@ async function tryGuide(
   return [...project.filter(({ outcome }) => outcome === 'failed'), ...followed]
 }
 
-/** Prints what failed and what was not run, and writes the report. */
-function report(followed: readonly Followed[], guides: readonly string[], start: Date, names: readonly string[]): void {
-  const lines = (wanted: Followed['outcome']): string[] =>
-    followed.filter(({ outcome }) => outcome === wanted).map(({ place, reason }) => `${place}: ${reason ?? ''}`)
-  const count = (name: string, wanted: Followed['outcome']): number =>
-    followed.filter(({ place, outcome }) => place.startsWith(`${name} `) && outcome === wanted).length
-  const [failures, notRun] = [lines('failed'), lines('not run')]
+const linesOf = (followed: readonly Followed[], wanted: Followed['outcome']): string[] =>
+  followed.filter(({ outcome }) => outcome === wanted).map(({ place, reason }) => `${place}: ${reason ?? ''}`)
+
+/** Prints what failed and what was not run. */
+function report(followed: readonly Followed[]): TestSummary {
+  const [failures, notRun] = [linesOf(followed, 'failed'), linesOf(followed, 'not run')]
   for (const line of notRun) process.stdout.write(`not run: ${line}\n`)
   for (const line of failures) process.stdout.write(`failed: ${line}\n`)
   const passed = followed.filter(({ outcome }) => outcome === 'passed').length
   process.stdout.write(`${passed} passed, ${failures.length} failed, ${notRun.length} cannot run here\n`)
   if (failures.length > 0) process.exitCode = 1
+  return { passed, failed: failures.length, failures: failures.map((text) => text.split('\n')[0]!) }
+}
+
+/** Writes docs/reports/docs-try.md. @param names the arguments of the command */
+function writeReport(
+  followed: readonly Followed[],
+  summary: TestSummary,
+  guides: readonly string[],
+  start: Date,
+  names: readonly string[],
+): void {
+  const count = (name: string, wanted: Followed['outcome']): number =>
+    followed.filter(({ place, outcome }) => place.startsWith(`${name} `) && outcome === wanted).length
   const counts = guides.map(
     (name) =>
       `- ${name}: ${count(name, 'passed')} passed, ${count(name, 'failed')} failed, ${count(name, 'not run')} not run`,
   )
+  const notRun = linesOf(followed, 'not run')
   const reasons = notRun.length === 0 ? [] : ['', '## Not run', '', ...notRun.map((line) => `- ${line}`)]
-  const summary = { passed, failed: failures.length, failures: failures.map((text) => text.split('\n')[0]!) }
   writeCampaign('docs:try', names, start, summary, ['## Blocks of each guide', '', ...counts, ...reasons])
 }

@@ -65,6 +65,8 @@ test('readers with Bun or Deno write the commands that the page about runtimes h
   }
   expect(readers.deno.commands('npm install tenon @tenon/serve\n')).toBe('deno add npm:tenon npm:@tenon/serve\n')
   expect(readers.bun.commands('npm install tenon @tenon/serve\n')).toBe('bun add tenon @tenon/serve\n')
+  expect(readers.deno.program('checks', 'a.ts', "writeFileSync('/dev/shm/key')")).toContain('--allow-all')
+  expect(readers.deno.program('checks', 'a.ts', "writeFileSync('key')")).not.toContain('--allow-all')
   const compile = 'gcc -I "$(npx tenon include)" -o x.so x.c\n'
   expect(readers.deno.commands(compile)).toBe(compile.replace('npx tenon', 'deno x tenon'))
 })

@@ -84,7 +84,7 @@ async function follow(
     // A first line `// models/scale/model.ts` is the name of the file.
     const [, path = program] = /^\/\/ (\S+\.[jt]s)\n/.exec(code) ?? []
     sandbox.write({ [path]: withChecks(code) }, folder)
-    const { stderr } = await sandbox.run(reader.program(checkValues, path), folder)
+    const { stderr } = await sandbox.run(reader.program(checkValues, path, code), folder)
     if (stderr !== '') throw new ToolError(`wrote to stderr:\n${stderr}`)
   } else throw new ToolError(`a reader does not know what to do with a block of the language "${language}"`)
   return folder

@@ -8,8 +8,8 @@ import { installRuntime, type TestedRuntime } from '@tenon/config/runtimes'
 export interface Reader {
   /** The commands that the reader writes for those of a guide, which are of Node.js and npm. */
   readonly commands: (code: string) => string
-  /** The command that runs a program behind a module of checks. */
-  readonly program: (checks: string, path: string) => readonly string[]
+  /** The command that runs a program behind a module of checks. @param code the text of the program */
+  readonly program: (checks: string, path: string, code: string) => readonly string[]
   /** The files that a project of the reader has before the first command. */
   readonly files: Readonly<Record<string, string>>
 }
@@ -45,7 +45,11 @@ export const readers: Readonly<Record<TestedRuntime, Reader>> = {
           return `deno add ${isDev === undefined ? '' : '--dev '}${packages}`
         })
         .replaceAll(/\bnode (?=\S+\.[cm]?[jt]s\b)/g, `deno run ${PERMISSIONS} `),
-    program: (checks, path) => ['deno', 'run', ...PERMISSIONS.split(' '), '--preload', checks, path],
+    program: (checks, path, code) => {
+      // Deno allows files below /dev to programs alone that may do everything.
+      const permissions = code.includes('/dev/shm/') ? '--allow-all' : PERMISSIONS
+      return ['deno', 'run', ...permissions.split(' '), '--preload', checks, path]
+    },
     // The packages were published seconds ago.
     files: { 'deno.json': '{ "minimumDependencyAge": "0" }' },
   },
