@@ -58,6 +58,7 @@ export {
   isPointer,
   type PartSource,
   pointedView,
+  sharedChunkOf,
 } from './memory/block.ts'
 export {
   alignmentGap,
@@ -105,7 +106,7 @@ export {
 } from './remote/remote-call.ts'
 export { AnswerReader, type AnswerPart } from './remote/answer-reader.ts'
 export { bindRemoteFunction } from './remote/remote-function.ts'
-export { sharedChunkOf, type SharedChunk } from './memory/shared-chunk.ts'
+export type { SharedChunk } from './memory/shared-chunk.ts'
 export { hasSlabs, partBuffers, Slab, SLAB_ALIGNMENT } from './memory/slab.ts'
 export { shareMapping, ThreadRange } from './memory/thread-range.ts'
 export { ManagedLifetime } from './memory/managed-lifetime.ts'

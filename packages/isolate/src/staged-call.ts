@@ -1,6 +1,5 @@
-import { type CallTrace, cpu, Segment, Tensor } from '@tenon/core'
+import type { CallTrace, Tensor } from '@tenon/core'
 import {
-  Block,
   copyBytes,
   sharedChunkOf,
   stringSegmentOf,
@@ -12,10 +11,10 @@ import {
   type RemoteKernel,
   type RemoteWorker,
 } from '@tenon/core/internal'
-import type { SharedMemory } from '@tenon/pools'
 import { SPAN_UNIT } from '@tenon/pools/internal'
 import type { KeptPart, WorkerCall, WorkerDetails, WorkerOperand } from './host/worker-call.ts'
 import { requestFailure, withWorker } from './request-failure.ts'
+import type { StagingFrame, StagingFrames } from './staging-frames.ts'
 import { stringFlags, StringResults } from './string-results.ts'
 
 /** A tensor of the caller, and its copy in shared memory. */
@@ -26,10 +25,8 @@ interface Copy {
 }
 
 type Range = Exclude<WorkerOperand, null>
-type MemoryRange = ReturnType<SharedMemory['take']>
 
 const NO_COPIES: Copy[] = []
-const NOTHING_TAKEN: MemoryRange[] = []
 
 /** A call whose operands are in shared memory. Tensors that lie there are used as they are, and others are copied. */
 export class StagedCall<T = void> implements WorkerCall<T> {
@@ -50,19 +47,20 @@ export class StagedCall<T = void> implements WorkerCall<T> {
   readonly #strings: StringResults | undefined
   /** The number of bytes that were copied. */
   readonly copiedBytes: number = 0
-  readonly #memory: SharedMemory
-  /** Empty for most calls, which then share one array. */
+  readonly #frames: StagingFrames
+  /** Empty for calls whose operands are in shared memory, which then share one array. */
   readonly #copies: Copy[] = NO_COPIES
-  readonly #taken: MemoryRange[] = NOTHING_TAKEN
+  /** The memory of the copies, until the call is released. */
+  #frame: StagingFrame | undefined
 
   /**
-   * @param owner the library, which the call holds open. @param memory to which operands are copied.
+   * @param owner the library, which the call holds open. @param frames the memory to which operands are copied.
    * @throws {AllocationError} if there is not enough shared memory.
    */
-  constructor(owner: Gated, memory: SharedMemory, call: RemoteCall<T>) {
-    const { kernel, operands, body, options, callBack } = call
+  constructor(owner: Gated, frames: StagingFrames, call: RemoteCall<T>) {
+    const { kernel, operands, body, options, callBack, pointers } = call
     this.#call = call
-    this.#memory = memory
+    this.#frames = frames
     this.kernel = kernel
     this.body = body
     this.deadline = options.deadline
@@ -71,27 +69,35 @@ export class StagedCall<T = void> implements WorkerCall<T> {
     this.affinity = options.affinity
     this.worker = call.worker
     this.idempotent = options.idempotent
-    this.#strings = operands.some((operand) => operand !== null && stringFlags(operand) > 0)
-      ? new StringResults(operands, memory)
-      : undefined
-    this.parts = this.#partsOf(call)
-    this.callBack = callBack && ((bytes) => this.#callBack(callBack, bytes))
-    const gated: Gated[] = [owner, ...(call.pointers ?? [])]
-    for (const operand of operands) if (operand?.tensor !== undefined) gated.push(operand.tensor)
+    const gated: Gated[] = pointers === undefined ? [owner] : [owner, ...pointers]
+    const ranges: WorkerOperand[] = []
+    let isMissing = false
+    let hasStrings = false
+    for (const operand of operands) {
+      const range = operand === null ? null : sharedRange(operand)
+      ranges.push(range)
+      if (operand === null) continue
+      if (operand.tensor !== undefined) gated.push(operand.tensor)
+      if (range === null) isMissing = true
+      if (operand.isWritten && operand.type.strings !== undefined) hasStrings = true
+    }
     this.gated = gated
-    const ranges: WorkerOperand[] = operands.map((operand) => operand && sharedRange(operand))
-    if (operands.some((operand, index) => operand !== null && ranges[index] === null)) {
+    this.#strings = hasStrings ? new StringResults(operands, frames.memory) : undefined
+    this.parts = this.#strings === undefined && call.parts === undefined ? undefined : this.#partsOf(call)
+    this.callBack = callBack && ((bytes) => this.#callBack(callBack, bytes))
+    if (isMissing) {
       this.#copies = []
-      this.#taken = []
       try {
-        for (const group of groupsOf(operands, ranges)) this.copiedBytes += this.#take(group, ranges)
+        const frame = frames.take(kernel)
+        this.#frame = frame
+        for (const group of groupsOf(operands, ranges)) this.copiedBytes += this.#place(frame, group, ranges)
+        this.#copyIn()
       } catch (error) {
         this.#free()
         throw error
       }
     }
     this.operands = markAliases(ranges)
-    this.#copyIn()
   }
 
   get types(): CallTrace['types'] {
@@ -107,26 +113,23 @@ export class StagedCall<T = void> implements WorkerCall<T> {
     return (answer) => (answer.hasStrings ? strings.parts(answer) : (call.parts?.(answer) ?? [])).map(keptPart)
   }
 
-  /** Takes memory for tensors that share memory. @returns the number of bytes to copy. */
-  #take({ start, byteSize, members }: Group, ranges: WorkerOperand[]): number {
-    const taken = this.#memory.take(byteSize)
-    this.#taken.push(taken)
-    const block = Block.ofPart(taken.gate, taken, 0, Math.max(byteSize, 1))
+  /** Sets the ranges of tensors that share memory. @returns the number of bytes to copy */
+  #place(frame: StagingFrame, { start, byteSize, members }: Group, ranges: WorkerOperand[]): number {
+    const range = frame.rangeOf(members[0]!.index, byteSize)
+    const { chunk } = range
     let copiedBytes = 0
     for (const { plan, index } of members) {
       const { tensor, type, isWritten } = plan
       const offset = tensor?.type === type ? tensor.address - start : 0
-      const { chunk } = taken
       ranges[index] = {
         chunk,
-        offset: taken.offset + offset,
+        offset: range.offset + offset,
         length: type.byteSize,
         isWritten,
-        strings: stringFlags(plan),
+        strings: flagsOf(plan),
       }
       if (tensor === undefined) continue
-      const to = new Tensor(new Segment(block, offset, type.byteSize, 0), type, cpu)
-      this.#copies.push({ from: tensor, to, isWritten })
+      this.#copies.push({ from: tensor, to: frame.copyOf(index, range, offset, type), isWritten })
       copiedBytes += type.byteSize
     }
     return copiedBytes
@@ -144,7 +147,9 @@ export class StagedCall<T = void> implements WorkerCall<T> {
 
   /** Gives the copies back. Once, when no worker uses them any more. */
   #free(): void {
-    if (this.#taken.length > 0) for (const range of this.#taken.splice(0)) this.#memory.give(range)
+    const frame = this.#frame
+    this.#frame = undefined
+    if (frame !== undefined) this.#frames.give(frame)
   }
 
   /** Tensors that were copied are copied back for a function of this process, and again for the worker. */
@@ -188,8 +193,11 @@ function sharedRange(operand: RemoteOperand): Range | null {
   if (chunk === undefined || (isWritten && !chunk.isWritable)) return null
   // The bytes of strings follow their table.
   const { byteSize } = (type.strings === undefined ? undefined : stringSegmentOf(tensor!)) ?? type
-  return { chunk, offset: tensor!.address - chunk.address, length: byteSize, isWritten, strings: stringFlags(operand) }
+  return { chunk, offset: tensor!.address - chunk.address, length: byteSize, isWritten, strings: flagsOf(operand) }
 }
+
+/** Most operands have no strings. */
+const flagsOf = (operand: RemoteOperand): number => (operand.type.strings === undefined ? 0 : stringFlags(operand))
 
 /** @throws {TypeError} if the memory of the part is not shared, which is a defect. */
 function keptPart({ target, body }: RemotePart): KeptPart {
@@ -213,9 +221,9 @@ interface Group {
 
 /** Groups the tensors to copy: those that overlap, as an operand does that the kernel overwrites, are one block. */
 function groupsOf(operands: readonly (RemoteOperand | null)[], ranges: readonly WorkerOperand[]): readonly Group[] {
-  const members = operands.flatMap((plan, index): readonly Member[] =>
-    plan === null || ranges[index] !== null ? [] : [{ plan, index }],
-  )
+  const members: Member[] = []
+  for (const [index, plan] of operands.entries())
+    if (plan !== null && ranges[index] === null) members.push({ plan, index })
   const groups: Group[] = []
   let last: Group | undefined
   for (const member of members.toSorted((a, b) => addressOf(a.plan) - addressOf(b.plan))) {
@@ -243,9 +251,17 @@ const addressOf = ({ tensor }: RemoteOperand): number => tensor?.address ?? 0
 
 /** Marks the operands that overlap a result as written, because the worker must map them alike. */
 function markAliases(ranges: readonly WorkerOperand[]): readonly WorkerOperand[] {
-  const isAlias = (one: WorkerOperand): one is Range =>
-    one !== null && !one.isWritten && ranges.some((other) => other?.isWritten === true && overlap(one, other))
-  return ranges.some(isAlias) ? ranges.map((one) => (isAlias(one) ? { ...one, isWritten: true } : one)) : ranges
+  let marked: WorkerOperand[] | undefined
+  for (const other of ranges) {
+    if (other === null || !other.isWritten) continue
+    for (let index = 0; index < ranges.length; index++) {
+      const one = ranges[index]!
+      if (one === null || one.isWritten || !overlap(one, other)) continue
+      marked ??= [...ranges]
+      marked[index] = { ...one, isWritten: true }
+    }
+  }
+  return marked ?? ranges
 }
 
 function overlap(a: Range, b: Range): boolean {

@@ -1,3 +1,4 @@
+import type { Tensor, TensorType } from '@tenon/core'
 import {
   checkOptions,
   ManagedLifetime,
@@ -18,6 +19,7 @@ import { Workers } from './host/workers.ts'
 import type { SplitOptions } from './isolate-options.ts'
 import { loadCall } from './load-call.ts'
 import { StagedCall } from './staged-call.ts'
+import { StagingFrames } from './staging-frames.ts'
 
 /** The lifetime of the kernels of one library. Calls hold it open. */
 class KernelsLifetime extends ManagedLifetime {
@@ -53,6 +55,7 @@ export class WorkerHost implements RemoteHost {
   readonly isRelaying: boolean
   readonly #lifetime: KernelsLifetime
   readonly #workers: Workers
+  readonly #frames: StagingFrames
   #closing: Promise<void> | undefined
 
   private constructor({ path, file }: LibraryLocation, workers: Workers, memory: SharedMemory, isRelaying: boolean) {
@@ -62,6 +65,7 @@ export class WorkerHost implements RemoteHost {
     this.isRelaying = isRelaying
     this.#lifetime = new KernelsLifetime(path)
     this.#workers = workers
+    this.#frames = new StagingFrames(memory)
   }
 
   /**
@@ -86,6 +90,10 @@ export class WorkerHost implements RemoteHost {
   /** @throws {ScopeClosedError} after close */
   checkOpen(): void {
     this.#lifetime.checkOpen()
+  }
+
+  newTensor(type: TensorType): Tensor {
+    return this.allocator.newTensor(type)
   }
 
   checkRunOptions(options: IsolatedRunOptions): void {
@@ -133,6 +141,7 @@ export class WorkerHost implements RemoteHost {
 
   forget(kernel: RemoteKernel): void {
     this.#workers.forget(kernel)
+    this.#frames.forget(kernel)
   }
 
   health(): IsolateHealth {
@@ -166,13 +175,14 @@ export class WorkerHost implements RemoteHost {
   async #close(deadline: number): Promise<void> {
     this.#lifetime.seal()
     await this.#workers.closeAsync({ deadline })
+    this.#frames.close()
     this.gate.alive = false
     if (this.allocator.isAlive && this.allocator.usage.usedBytes === 0) this.allocator.close()
   }
 
   #stage<T>(call: RemoteCall<T>): StagedCall<T> {
     try {
-      return new StagedCall(this, this.allocator, call)
+      return new StagedCall(this, this.#frames, call)
     } catch (error) {
       call.ended?.()
       throw error

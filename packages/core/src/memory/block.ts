@@ -163,6 +163,15 @@ export const noBytes: Buffer = Buffer.alloc(0)
  */
 export const isPointer = (block: Block): boolean => block.isPointer
 
+/**
+ * Returns the chunk of shared memory that has all bytes of a tensor or segment, or undefined if other processes cannot map its
+ * memory. The offset in the chunk is `tensor.address - chunk.address`, or `Number(segment.address) - chunk.address`.
+ */
+export function sharedChunkOf({ block }: { readonly block: Block }): SharedChunk | undefined {
+  const { shared } = block
+  return shared?.isAlive === true ? shared : undefined
+}
+
 /** Maps the buffer of each raw view to the gate of the lifetime that owns it. */
 const gates = new WeakMap<ArrayBufferLike, Gate>()
 

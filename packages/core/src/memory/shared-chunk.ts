@@ -20,17 +20,3 @@ export interface SharedChunk {
    */
   onClose(listener: () => void): () => void
 }
-
-/** A tensor or a segment. */
-interface InBlock {
-  readonly block: { readonly shared: SharedChunk | undefined }
-}
-
-/**
- * Returns the chunk of shared memory that has all bytes of a tensor or segment, or undefined if other processes cannot map its
- * memory. The offset in the chunk is `tensor.address - chunk.address`, or `Number(segment.address) - chunk.address`.
- */
-export function sharedChunkOf({ block }: InBlock): SharedChunk | undefined {
-  const { shared } = block
-  return shared?.isAlive === true ? shared : undefined
-}

@@ -140,6 +140,8 @@ export interface RemoteHost {
   readonly gate: Gate
   /** The memory in which results lie. Tensors in it are not copied. */
   readonly allocator: NativeAllocator
+  /** Makes a tensor of zeros in that memory. @throws {AllocationError} if there is not enough memory. @throws {ScopeClosedError} */
+  newTensor(type: TensorType): Tensor
   /** Whether packed functions may call functions of this process. */
   readonly isRelaying: boolean
   /** @throws {ArgumentError | ArgumentRangeError} if an option is not valid. */

@@ -4,7 +4,7 @@ import { Block } from '../memory/block.ts'
 import { Cleaner } from '../memory/cleaner.ts'
 import { globalGate } from '../memory/global-lifetime.ts'
 import { Segment } from '../memory/segment.ts'
-import { sharedChunkOf } from '../memory/shared-chunk.ts'
+import { sharedChunkOf } from '../memory/block.ts'
 import { tensor } from '../types/make-tensor.ts'
 import type { Tensor } from '../types/tensor.ts'
 import {

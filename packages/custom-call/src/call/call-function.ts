@@ -7,7 +7,6 @@ import { makeFrames, type FrameArguments, type FrameCall, type FrameKey, type In
 import { FIRST_TENSOR, typesOf, UNSET } from './operand-list.ts'
 import type { RunAsyncOptions } from './run-later.ts'
 import { runsStrings, type StringCalls } from './string-calls.ts'
-import type { Tensors } from './call-target.ts'
 
 /** The options of a call that do not depend on how its arguments are passed. */
 export interface CommonOptions extends RunAsyncOptions {
@@ -62,6 +61,7 @@ export function callFunction<Call extends FrameCall, Arguments extends CallArgum
   const { run, runAsync } = strings === undefined ? callee : runsStrings(strings, callee)
   const { find, keep } = makeFrames<Call, Arguments>(frames, inference)
   const ownAllocator = remote?.allocator
+  const newOwn = remote === undefined ? newTensor : remote.newTensor
   const first = FIRST_TENSOR
   const unset = UNSET
 
@@ -74,9 +74,9 @@ export function callFunction<Call extends FrameCall, Arguments extends CallArgum
       // The strings of a result are copied to the allocator of the caller after the call, when their size is known.
       const allocator = type.strings === undefined ? (options.allocator ?? ownAllocator) : ownAllocator
       const { alignment } = options
-      // Most calls have neither, and need no check of them.
-      const isPlain = allocator === undefined && alignment === undefined
-      list[first + i] = isPlain ? newTensor(type) : allocateResult(type, allocator, alignment)
+      // Most calls have neither option, and need no check of them.
+      const isPlain = allocator === ownAllocator && alignment === undefined
+      list[first + i] = isPlain ? newOwn(type) : allocateResult(type, allocator, alignment)
     }
     share?.(list, operandCount)
   }
@@ -151,7 +151,7 @@ export function callFunction<Call extends FrameCall, Arguments extends CallArgum
     const { call: begun, isKept } = begin(args)
     strings?.check(args.list, true)
     return {
-      run: { call: begun, tensors: args.list.slice(first) as readonly Gated[] as Tensors, options: args.options },
+      run: { call: begun, list: args.list, options: args.options },
       end: () => {
         if (!isKept) begun.closeAfterRuns()
       },

@@ -1,6 +1,5 @@
-import type { NativeAllocator } from '@tenon/core'
+import type { NativeAllocator, Tensor, TensorType } from '@tenon/core'
 import type { Gated } from '@tenon/core/internal'
-import type { Tensors } from './call-target.ts'
 import type { FrameCall, FrameLimits } from './frames.ts'
 import type { RunAsyncOptions } from './run-later.ts'
 
@@ -27,6 +26,8 @@ export interface Callee<Call extends FrameCall, Shape = unknown> {
 export interface RemoteCallee<Call extends FrameCall> {
   /** The allocator of results. */
   readonly allocator: NativeAllocator
+  /** Makes a tensor of zeros in the memory of that allocator. @throws {AllocationError | ScopeClosedError} */
+  newTensor(type: TensorType): Tensor
   /** The names of further options in calls of all forms. The functions that run a call receive all options. */
   readonly options: readonly string[]
   /** Runs several calls, in order for each process. */
@@ -36,8 +37,8 @@ export interface RemoteCallee<Call extends FrameCall> {
 /** A call with its arguments. */
 export interface RemoteRun<Call extends FrameCall> {
   readonly call: Call
-  /** The operands, and then the results. */
-  readonly tensors: Tensors
+  /** Places for the call and its library, the operands, and the results. */
+  readonly list: readonly Gated[]
   /** All options of the call, with those that the callee names. */
   readonly options: RunAsyncOptions
 }

@@ -55,7 +55,6 @@ export function adoptTensors(shape: CallShape, list: Gated[]): boolean {
 
 /** Whether each aliased result of a list is in the memory of its operand. */
 export function areAliased({ aliases, operandCount }: CallShape, list: readonly Gated[]): boolean {
-  if (aliases.length === 0) return true
   const address = (index: number): number => (list[FIRST_TENSOR + index] as Tensor).address
   return aliases.every(({ operand, result }) => address(operand) === address(operandCount + result))
 }
@@ -86,8 +85,8 @@ export function patchEach(call: TensorUser, frame: CallFrame, list: readonly Gat
  * as required.
  */
 export function checkTensors({ gate, target, shape }: TensorUser, list: readonly Gated[]): readonly Tensor[] {
-  gate.owner.checkOpen()
-  target.gate.owner.checkOpen()
+  if (!gate.open) gate.owner.checkOpen()
+  if (!target.gate.open) target.gate.owner.checkOpen()
   const { name, types, operandCount, sources } = shape
   const tensors = types.map((type, i) => {
     const tensor = checkTensor(list[FIRST_TENSOR + i], type, shape, i, sources?.[i])
@@ -97,14 +96,27 @@ export function checkTensors({ gate, target, shape }: TensorUser, list: readonly
     }
     return tensor
   })
-  refuseOverlaps(types, operandCount, tensors, (i) => placeOf(shape, i))
-  if (!areAliased(shape, list)) {
+  if (!areApart(tensors, operandCount)) refuseOverlaps(types, operandCount, tensors, (i) => placeOf(shape, i))
+  if (shape.aliases.length > 0 && !areAliased(shape, list)) {
     throw new ArgumentError(`aliased results of ${name} must be in the memory of their operands, got other memory`, {
       hint: 'Pass the tensor of the operand as the result as well.',
       details: { aliases: shape.aliases },
     })
   }
   return tensors
+}
+
+/** Whether each result is apart from all other tensors. */
+function areApart(tensors: readonly Tensor[], operandCount: number): boolean {
+  for (let i = operandCount; i < tensors.length; i++) {
+    const { address, type } = tensors[i]!
+    const end = address + type.byteSize
+    for (let j = 0; j < i; j++) {
+      const other = tensors[j]!
+      if (other.address < end && address < other.address + other.type.byteSize) return false
+    }
+  }
+  return true
 }
 
 function refuseCounts({ name, types, operandCount }: CallShape, operands: unknown, results: unknown): never {

@@ -1,8 +1,8 @@
 import type { Tensor, TensorType } from '@tenon/core'
 import {
   Cleaner,
-  globalGate,
   RUN_OPTIONS,
+  type Gate,
   type Gated,
   type IsolatedRunOptions,
   type RemoteAnswer,
@@ -12,9 +12,8 @@ import {
   type RemoteOperand,
 } from '@tenon/core/internal'
 import type { Callee } from '../call/callee.ts'
-import { checkTensors } from '../call/check-tensors.ts'
+import { checkTensors, type TensorUser } from '../call/check-tensors.ts'
 import type { FrameCall } from '../call/frames.ts'
-import { FIRST_TENSOR } from '../call/operand-list.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { Temp, token } from '../shape/leaf.ts'
 import { haveAliases, isResizable, withSizes } from '../shape/other-sizes.ts'
@@ -24,10 +23,10 @@ export interface RemoteFrame extends FrameCall {
   /**
    * Makes one run of the call.
    *
-   * @param tensors the operands before the results. @param options all options, which were read once.
+   * @param list places for the call and its library, the operands, and the results. @param options all options, which were read once.
    * @throws {TenonError} if a tensor is not valid.
    */
-  begin(tensors: readonly Tensor[], options: object): RemoteCall
+  begin(list: readonly Gated[], options: object): RemoteCall
 }
 
 /** A kernel in another process, and the error for an answer of it. */
@@ -81,7 +80,9 @@ class CalledKernel {
 }
 
 /** A prepared call of an isolated kernel, or the same one for tensors of other sizes. Several runs can be in progress at the same time. */
-export class IsolatedCall implements RemoteFrame {
+export class IsolatedCall implements RemoteFrame, TensorUser {
+  readonly gate: Gate
+  readonly target: RemoteHost
   readonly frame: { running: boolean }
   readonly shape: CallShape
   readonly #facts: IsolatedKernelFacts
@@ -92,6 +93,8 @@ export class IsolatedCall implements RemoteFrame {
   /** @param of the call for other sizes of the same kernel. */
   constructor(host: RemoteHost, facts: IsolatedKernelFacts, of?: IsolatedCall) {
     this.#facts = facts
+    this.gate = host.gate
+    this.target = host
     this.frame = of?.frame ?? { running: false }
     this.#called = of === undefined ? new CalledKernel(host, facts.kernel) : of.#called
     const { shape, hasDims } = facts
@@ -120,32 +123,28 @@ export class IsolatedCall implements RemoteFrame {
     return new IsolatedCall(this.#called.host, { ...this.#facts, shape: resized }, this)
   }
 
-  begin(tensors: readonly Tensor[], options: object): RemoteCall {
+  begin(list: readonly Gated[], options: object): RemoteCall {
     const { kernel, failure } = this.#facts
-    const { host, ended } = this.#called
-    const operands = operandsOf(host, this.shape, tensors)
+    const { ended } = this.#called
+    const operands = operandsOf(this.shape, checkTensors(this, list))
     this.#called.begin()
     const runOptions = options as IsolatedRunOptions
     return { kernel, operands, body: this.#dims, options: runOptions, read: nothing, failure, ended }
   }
 }
 
-const NO_OWNER: Gated = { gate: globalGate }
-
-/** Checks the tensors of a run, and distributes them over the buffers of the call. @throws as a call in this process */
+/** Distributes the tensors of a run over the buffers of the call. */
 function operandsOf(
-  { gate }: RemoteHost,
-  shape: CallShape,
+  { leaves, operandCount, types }: CallShape,
   tensors: readonly Tensor[],
 ): readonly (RemoteOperand | null)[] {
-  const checked = checkTensors({ gate, target: { gate }, shape }, [NO_OWNER, NO_OWNER, ...tensors])
   let next = 0
-  return shape.leaves.map((leaf) => {
+  return leaves.map((leaf) => {
     if (leaf === token) return null
     if (leaf instanceof Temp) return { tensor: undefined, type: leaf.type, isWritten: true }
-    const isWritten = next >= shape.operandCount
-    const type = shape.types[next]!
-    return { tensor: checked[next++]!, type, isWritten }
+    const isWritten = next >= operandCount
+    const type = types[next]!
+    return { tensor: tensors[next++]!, type, isWritten }
   })
 }
 
@@ -153,23 +152,23 @@ function operandsOf(
 export function runsRemotely<Call extends RemoteFrame>(
   host: RemoteHost,
 ): Pick<Required<Callee<Call>>, 'run' | 'runAsync' | 'remote'> {
-  const tensorsOf = (list: readonly Gated[]): Tensor[] => list.slice(FIRST_TENSOR) as readonly Gated[] as Tensor[]
   return {
     run: (call, list, options) => {
       // Kernels that the run calls back may use the call as well.
       call.frame.running = false
-      host.run(call.begin(tensorsOf(list), options))
+      host.run(call.begin(list, options))
     },
-    runAsync: (call, list, options) => host.runAsync(call.begin(tensorsOf(list), options)),
+    runAsync: (call, list, options) => host.runAsync(call.begin(list, options)),
     remote: {
       allocator: host.allocator,
+      newTensor: (type) => host.newTensor(type),
       options: RUN_OPTIONS,
       runBatch: (runs) =>
         host.runBatch(
           runs.map(
-            ({ call, tensors, options }) =>
+            ({ call, list, options }) =>
               () =>
-                call.begin(tensors, options),
+                call.begin(list, options),
           ),
         ),
     },

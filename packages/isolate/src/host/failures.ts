@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
-import { KernelDeadlineError, ScopeClosedError, type TenonError } from '@tenon/core'
+import { KernelDeadlineError, NativeError, QueueFullError, ScopeClosedError, type TenonError } from '@tenon/core'
 import { CONSTANTS, STATUS, type RemoteAnswer, type RemoteWorker } from '@tenon/core/internal'
 import { coreFileOf, debuggerCommand } from './core-file.ts'
 import { type CrashReport, FAULTS, reportCrash } from './crash-report.ts'
@@ -233,6 +233,23 @@ export function loopError(
       cause,
     },
   )
+}
+
+/** The queue has no room for a call. @param queue the most calls that wait */
+export function fullError({ call }: Execution, queue: number): QueueFullError {
+  return new QueueFullError(`the queue of the workers must have at most ${queue} calls`, {
+    hint: 'Wait for the promises of earlier calls, use more workers, or set the option queue.',
+    details: { queue, kernel: call.kernel.name },
+  })
+}
+
+/** Each worker that can run a call waits for a function of this thread, which makes the call. */
+export function stuckError({ call }: Execution): NativeError {
+  const { name } = call.kernel
+  return new NativeError(`${name} cannot run, because all workers wait for the function that calls it`, {
+    hint: 'Use more workers, or call the asynchronous form and return.',
+    details: { status: 'DEADLOCK', kernel: name },
+  })
 }
 
 export function closedError(): ScopeClosedError {

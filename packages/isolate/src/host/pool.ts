@@ -69,10 +69,11 @@ export class Pool implements SupervisedPool {
   /** Returns a worker that can get a call at once: the one that has had the fewest calls. */
   freeSlot(execution: Execution): WorkerSlot | undefined {
     const { workerIndex: only } = execution
-    if (only >= 0) return this.slots[only]!.canTake(execution) ? this.slots[only] : undefined
     let best: WorkerSlot | undefined
     for (const slot of this.slots) {
-      if (slot.canTake(execution) && (best === undefined || slot.worker!.calls < best.worker!.calls)) best = slot
+      const { index, worker } = slot
+      if ((only >= 0 && only !== index) || worker?.canTake(execution) !== true) continue
+      if (best === undefined || worker.calls < best.worker!.calls) best = slot
     }
     return best
   }
@@ -137,8 +138,8 @@ export class Pool implements SupervisedPool {
 
   /** Gives a worker calls of the queue, also those for which one that was waited for has left room. */
   #sendNext(slot: WorkerSlot): void {
-    while (slot.isFree) {
-      const mayTake = !slot.isCold || this.warmUps.blockingCalls > 0
+    while (slot.worker?.isFree === true) {
+      const mayTake = !slot.worker.isCold || this.warmUps.blockingCalls > 0
       const execution = this.queue.takeWarmUp(slot.index) ?? (mayTake ? this.queue.take(slot.index) : undefined)
       if (execution === undefined) return
       this.#send(slot, execution, performance.now())
@@ -156,22 +157,21 @@ export class Pool implements SupervisedPool {
     if (worker === undefined || worker.isEnded) return
     if (worker.collect()) setImmediate(() => this.collect(slot))
     if (slot.worker !== worker) return
-    const mustReplace = slot.mustReplace || worker.calls >= this.settings.recycle
+    const mustReplace = worker.mustReplace || worker.calls >= this.settings.recycle
     if (worker.fault !== undefined) this.supervisor.end(slot, 'fault')
     else if (mustReplace && worker.isIdle && worker.isReady) this.supervisor.end(slot, 'replaced')
   }
 
   // --- As the listener of workers
 
-  ready({ index, process, startedAt }: Worker, isFiltered: boolean): void {
-    const { host, sandbox } = this.settings
-    if (!isFiltered && sandbox === 'default' && host === 'native') {
-      publish('unfiltered', () => ({ worker: { index, process } }))
-    }
+  ready(worker: Worker, isFiltered: boolean): void {
+    const { index, process, startedAt } = worker
+    const mustFilter = this.settings.sandbox === 'default' && this.settings.host === 'native'
+    if (!isFiltered && mustFilter) publish('unfiltered', () => ({ worker: { index, process } }))
     publish('ready', () => ({ worker: { index, process }, elapsed: elapsedTime(startedAt, performance.now()) }))
     // The time of a call that was given up meanwhile begins now.
     this.timer.by(this.nextTime)
-    if (this.slots[index]?.isCold === true) void this.supervisor.warmUp(this.slots[index])
+    if (worker.isCold) void this.supervisor.warmUp(this.slots[index]!)
   }
 
   succeeded(worker: Worker, execution: Execution, value: unknown, nativeTime: number): void {
@@ -218,7 +218,7 @@ export class Pool implements SupervisedPool {
    */
   #gaveBack(worker: Worker, execution: Execution, answer: RemoteAnswer): boolean {
     if (worker.isFirstCall || !isExhausted(execution, answer)) return false
-    this.slots[worker.index]!.mustReplace = true
+    worker.mustReplace = true
     if (execution.isSettled || execution.cancelledAt !== 0 || answer.nativeTime !== 0) return false
     if (execution.losses++ > 0) return false
     execution.leaveWorker()
@@ -244,7 +244,7 @@ export class Pool implements SupervisedPool {
       const error = memoryError(execution, details, memory, { refusedBytes }, failure)
       publish('memory', () => error.details)
       // Another worker has free what earlier calls have kept.
-      if (!worker.isFirstCall) this.slots[worker.index]!.mustReplace = true
+      if (!worker.isFirstCall) worker.mustReplace = true
       return error
     } catch (error) {
       return error

@@ -54,27 +54,27 @@ export class Supervisor {
 
   /** Starts all workers for the first time. @throws {NativeError | UnsupportedError} if one cannot be started */
   startAll(): void {
-    for (const slot of this.#pool.slots) this.#launch(slot)
+    for (const slot of this.#pool.slots) this.#launch(slot, false)
   }
 
   /** Starts a worker again, unless a subscriber of the events before has done so. A start that fails counts as a crash. */
   start(slot: WorkerSlot): void {
     if (slot.worker !== undefined) return
     publish('restart', () => ({ worker: { index: slot.index, process: 0 }, starts: slot.starts }))
-    slot.isCold = !this.#pool.warmUps.isEmpty
+    const isCold = !this.#pool.warmUps.isEmpty
     if (slot.worker !== undefined || this.#pool.isClosed) return
     this.#pool.metrics.restarts++
     try {
-      this.#launch(slot)
+      this.#launch(slot, isCold)
     } catch (error) {
       this.#crashed(slot, error, { kernel: '', isStart: true }, delayStart(slot, true))
     }
   }
 
-  #launch(slot: WorkerSlot): void {
+  #launch(slot: WorkerSlot, isCold: boolean): void {
     const { index } = slot
     const { settings, clock, timer } = this.#pool
-    const worker = new Worker(index, settings, clock, this.#pool)
+    const worker = new Worker(index, settings, clock, this.#pool, isCold)
     const ring = (): void => {
       worker.rang()
       this.#pool.collect(slot)
@@ -98,8 +98,8 @@ export class Supervisor {
       this.end(slot, 'fault')
       return
     }
-    if (slot.worker !== worker) return
-    slot.isCold = false
+    if (slot.worker !== worker || worker === undefined) return
+    worker.isCold = false
     this.#pool.advance()
   }
 
@@ -221,7 +221,7 @@ export class Supervisor {
       slot.backoff.clear()
       if (slot.worker === undefined) this.start(slot)
       else if (slot.worker.isIdle) this.end(slot, 'replaced')
-      else slot.mustReplace = true
+      else slot.worker.mustReplace = true
     }
     this.#pool.advance()
   }

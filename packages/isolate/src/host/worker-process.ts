@@ -2,6 +2,7 @@ import {
   addressOf,
   checkStatus,
   type CodeModule,
+  type CoreFunctions,
   coreFunctions,
   LAYOUTS,
   readModules,
@@ -58,27 +59,28 @@ export class WorkerProcess {
   readonly modules: Map<string, CodeModule> = new Map()
   /** The address for the core. */
   readonly address: number
+  readonly #core: CoreFunctions = coreFunctions()
 
   /** @param address the address of a worker, which is closed with this object. @throws {NativeError} and closes it */
   constructor(address: number) {
     this.address = address
     try {
       const info = new DataView(new ArrayBuffer(INFO_SIZE))
-      checkStatus(coreFunctions().tn_host_describe(this.address, addressOf(info)), 'describing a worker')
+      checkStatus(this.#core.tn_host_describe(this.address, addressOf(info)), 'describing a worker')
       this.process = Number(info.getBigInt64(INFO.process, true))
       this.pidfd = info.getInt32(INFO.lifeline, true)
       this.eventfd = info.getInt32(INFO.doorbell, true)
       this.output = [info.getInt32(INFO.output, true), info.getInt32(INFO.output + 4, true)]
       this.memory = new CommandMemory(Number(info.getBigUint64(INFO.command, true)))
     } catch (error) {
-      coreFunctions().tn_host_close(this.address)
+      this.#core.tn_host_close(this.address)
       throw error
     }
   }
 
   /** Sends a descriptor, which the caller still owns. @returns the reason of a failure, or undefined */
   sendMemory(id: number, descriptor: number): string | undefined {
-    const status = coreFunctions().tn_host_send_memory(this.address, id, descriptor)
+    const status = this.#core.tn_host_send_memory(this.address, id, descriptor)
     return status === OK.value ? undefined : `a descriptor could not be sent (${statusName(status)})`
   }
 
@@ -92,43 +94,43 @@ export class WorkerProcess {
 
   /** Announces the slots that were written. @param rings whether the worker writes to the eventfd after its next response */
   post(rings: boolean): void {
-    coreFunctions().tn_host_post(this.address, rings ? 1 : 0)
+    this.#core.tn_host_post(this.address, rings ? 1 : 0)
   }
 
   /** Announces the slots that were written, and waits until one has an answer or calls a function, at most `timeout` ms. */
   exchange(slot: number, timeout: number): WaitResult {
-    return resultOf(coreFunctions().tn_host_exchange(this.address, slot, nanoseconds(timeout)))
+    return resultOf(this.#core.tn_host_exchange(this.address, slot, nanoseconds(timeout)))
   }
 
   /** As {@link exchange}, when nothing is to be announced. */
   wait(slot: number, timeout: number): WaitResult {
-    return resultOf(coreFunctions().tn_host_wait(this.address, slot, nanoseconds(timeout)))
+    return resultOf(this.#core.tn_host_wait(this.address, slot, nanoseconds(timeout)))
   }
 
   cancel(id: number): void {
-    coreFunctions().tn_host_cancel(this.address, id)
+    this.#core.tn_host_cancel(this.address, id)
   }
 
   kill(): void {
-    coreFunctions().tn_host_kill(this.address)
+    this.#core.tn_host_kill(this.address)
   }
 
   /** Reads the eventfd empty. */
   drain(): void {
-    coreFunctions().tn_host_drain(this.address)
+    this.#core.tn_host_drain(this.address)
   }
 
   /** Returns how the process ended, or undefined if it still runs after `timeout` ms. */
   reap(timeout: number): ProcessEnd | undefined {
     const at = addressOf(out)
-    const status = coreFunctions().tn_host_reap(this.address, nanoseconds(timeout), at, at + 4)
+    const status = this.#core.tn_host_reap(this.address, nanoseconds(timeout), at, at + 4)
     return status === OK.value ? { kind: out[0] === 2 ? 'signal' : 'exit', value: out[1]! } : undefined
   }
 
   /** Kills the process if it runs, and frees all that it had. */
   close(): void {
     this.memory.close()
-    coreFunctions().tn_host_close(this.address)
+    this.#core.tn_host_close(this.address)
   }
 }
 

@@ -1,5 +1,4 @@
 import { pollReadable, type ReadableWatch } from '@tenon/core/internal'
-import type { Execution } from './execution.ts'
 import { Backoff, type RestartLimits } from './restart-policy.ts'
 import type { Worker } from './worker.ts'
 
@@ -10,10 +9,6 @@ export class WorkerSlot {
   worker: Worker | undefined
   /** When the next process is started, in ms of `performance.now()`, if there is none. */
   startsAt: number = Infinity
-  /** Whether the worker is replaced after its calls. */
-  mustReplace = false
-  /** Whether the worker gets no calls yet but those that warm it up. */
-  isCold = false
   /** The number of processes that were started. */
   starts = 0
   #watches: readonly ReadableWatch[] = []
@@ -21,17 +16,6 @@ export class WorkerSlot {
   constructor(index: number, limits: RestartLimits) {
     this.index = index
     this.backoff = new Backoff(limits.backoff)
-  }
-
-  /** Whether the worker can get a call at once. */
-  canTake({ isWarmUp }: Pick<Execution, 'isWarmUp'>): boolean {
-    return this.isFree && (!this.isCold || isWarmUp)
-  }
-
-  /** Whether the worker has no call, and is not about to end. */
-  get isFree(): boolean {
-    const { worker } = this
-    return worker !== undefined && worker.isIdle && worker.ending === undefined && !this.mustReplace
   }
 
   /** Takes a worker that was started, and listens for its answers and its end. @throws {NativeError} and closes the worker */
@@ -48,7 +32,6 @@ export class WorkerSlot {
     this.#watches = watches
     this.worker = worker
     this.startsAt = Infinity
-    this.mustReplace = false
     this.starts++
   }
 

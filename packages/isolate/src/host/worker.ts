@@ -57,6 +57,10 @@ export class Worker implements RingOwner, RemoteWorker {
   /** Whether it has answered the request of its start. */
   isReady = false
   isEnded = false
+  /** Whether it is replaced after its calls. */
+  mustReplace = false
+  /** Whether it gets no calls yet but those that warm it up. */
+  isCold: boolean
   /** Undefined while nobody ends it. */
   ending: Ending | undefined
   /** Its private memory in bytes, when it was found above the limit. */
@@ -68,9 +72,13 @@ export class Worker implements RingOwner, RemoteWorker {
   #fault: string | undefined
   #rings = 0
 
-  /** @param clock see {@link RingOwner}. @throws {NativeError | UnsupportedError} if it cannot be started */
-  constructor(index: number, settings: Settings, clock: number, listener: WorkerListener) {
+  /**
+   * @param clock see {@link RingOwner}. @param isCold see {@link isCold}.
+   * @throws {NativeError | UnsupportedError} if it cannot be started
+   */
+  constructor(index: number, settings: Settings, clock: number, listener: WorkerListener, isCold: boolean) {
     this.index = index
+    this.isCold = isCold
     this.clock = clock
     this.#listener = listener
     this.host = new WorkerProcess(startProcess(settings))
@@ -81,6 +89,16 @@ export class Worker implements RingOwner, RemoteWorker {
 
   get isIdle(): boolean {
     return this.executions.length === 0
+  }
+
+  /** Whether it has no call, and is not about to end. */
+  get isFree(): boolean {
+    return this.executions.length === 0 && this.ending === undefined && !this.mustReplace
+  }
+
+  /** Whether it can get a call at once. */
+  canTake({ isWarmUp }: Pick<Execution, 'isWarmUp'>): boolean {
+    return this.isFree && (!this.isCold || isWarmUp)
   }
 
   /** Whether the last call that the worker answered was its first one. */

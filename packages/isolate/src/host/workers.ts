@@ -1,9 +1,9 @@
-import { type CallTrace, QueueFullError } from '@tenon/core'
+import type { CallTrace } from '@tenon/core'
 import {
   callNamed,
   checkOptions,
-  CONSTANTS,
   inspectAsText,
+  isMainThread,
   isTraced,
   LONGEST_TIMER,
   profiling,
@@ -12,27 +12,20 @@ import {
   type RemoteKernel,
   type RemoteWorker,
 } from '@tenon/core/internal'
+import { runBatch } from './batch.ts'
 import { workerIndexOf } from './call-queue.ts'
 import { Pool } from './pool.ts'
 import { traceOf } from './call-traces.ts'
 import { Execution } from './execution.ts'
-import { closedError } from './failures.ts'
-import type { CloseOptions, IsolateHealth, IsolateMetrics, WorkerHealth, WorkersOptions } from './options.ts'
+import { closedError, fullError, stuckError } from './failures.ts'
+import type { CloseOptions, IsolateHealth, IsolateMetrics, WorkersOptions } from './options.ts'
+import { KILL_TIMEOUT } from './supervisor.ts'
 import type { WarmUp } from './warm-ups.ts'
+import { healthOf } from './worker-health.ts'
 import type { WorkerSlot } from './worker-slot.ts'
-import { waitForCall } from './wait-for-call.ts'
 import { checkCallOptions, checkDuration, checkSettings, type Settings } from './settings.ts'
 import type { WorkerCall } from './worker-call.ts'
-
-/** The most calls of a batch that one worker gets at once: a slot for each. */
-const GROUP = CONSTANTS.TN_HOST_SLOTS
-const { TN_HOST_CONTROLLING, TN_HOST_PREPARING, TN_HOST_RUNNING, TN_HOST_CALLING_BACK } = CONSTANTS
-const PHASES: Readonly<Record<number, WorkerHealth['state']>> = {
-  [TN_HOST_CONTROLLING]: 'preparing',
-  [TN_HOST_PREPARING]: 'preparing',
-  [TN_HOST_RUNNING]: 'running',
-  [TN_HOST_CALLING_BACK]: 'calling back',
-}
+import { waitForAny } from './worker-process.ts'
 
 /**
  * Processes that run kernels, and the calls that wait for them. They belong to the thread that opened them. A process that ends is
@@ -130,51 +123,11 @@ export class Workers implements AsyncDisposable {
    * @returns the outcomes in the order of the calls, as of `Promise.allSettled`
    */
   async runBatch<T>(calls: readonly WorkerCall<T>[]): Promise<PromiseSettledResult<T>[]> {
-    const outcomes: (() => Promise<T>)[] = []
-    const groups: Execution[][] = []
-    const size = Math.min(Math.max(Math.ceil(calls.length / this.#settings.workers), 1), GROUP)
-    for (const call of calls) {
-      const { execution, outcome } = this.#admitLater(call)
-      outcomes.push(outcome)
-      if (execution === undefined) continue
-      const group = groups.at(-1)
-      const first = group?.[0]
-      if (group === undefined || group.length === size || !isAlike(first!, execution as Execution)) {
-        groups.push([execution as Execution])
-      } else {
-        group.at(-1)!.follower = execution as Execution
-        first!.weight++
-        group.push(execution as Execution)
-      }
-    }
-    for (const [first] of groups) this.#submit(first!)
-    return Promise.allSettled(outcomes.map((outcome) => outcome()))
-  }
-
-  /** Admits a call of a batch, unless it is refused. Its outcome can be awaited once it was submitted. */
-  #admitLater<T>(call: WorkerCall<T>): { readonly execution?: Execution<T>; readonly outcome: () => Promise<T> } {
-    let execution: Execution<T> | undefined
-    const admit = (trace?: CallTrace): Execution<T> => (execution = this.#admit(call, true, trace))
-    if (!isTraced()) {
-      try {
-        const admitted = admit()
-        return { execution: admitted, outcome: () => this.#outcomeOf(admitted) }
-      } catch (error) {
-        return { outcome: () => Promise.reject(error as Error) }
-      }
-    }
-    const trace = traceOf(call, true)
-    let submit: (outcome: Promise<T>) => void
-    const submitted = new Promise<T>((resolve) => (submit = resolve))
-    const settled = traceLater(trace, () => {
-      admit(trace)
-      return submitted
+    return runBatch(calls, this.#settings.workers, {
+      admit: (call, trace) => this.#admit(call, true, trace),
+      submit: (execution) => this.#submit(execution),
+      outcomeOf: (execution) => this.#outcomeOf(execution),
     })
-    const outcome = (): Promise<T> => {
-      if (execution !== undefined) submit(this.#outcomeOf(execution))
-      return settled
-    }
-    return execution === undefined ? { outcome } : { execution, outcome }
   }
 
   /**
@@ -306,7 +259,7 @@ export class Workers implements AsyncDisposable {
     this.#checkAlive()
     const { failure } = this.#pool
     if (failure !== undefined) throw failure
-    checkCallOptions(call)
+    if (hasOptions(call)) checkCallOptions(call)
     const { affinity, worker } = call
     const { deadline = this.#settings.deadline, idempotent = this.#settings.idempotent, signal } = call
     if (signal?.aborted === true) throw signal.reason
@@ -369,16 +322,9 @@ export class Workers implements AsyncDisposable {
     if (slot !== undefined) return this.#pool.send(slot, execution, execution.startedAt)
     if (pool.queue.length + execution.weight <= this.#settings.queue) return pool.queue.add(execution)
     for (const each of execution.group()) {
-      each.reject(this.#fullError(each))
+      each.reject(fullError(each, this.#settings.queue))
       pool.release(each)
     }
-  }
-
-  #fullError({ call }: Execution): QueueFullError {
-    return new QueueFullError(`the queue of the workers must have at most ${this.#settings.queue} calls`, {
-      hint: 'Wait for the promises of earlier calls, use more workers, or set the option queue.',
-      details: { queue: this.#settings.queue, kernel: call.kernel.name },
-    })
   }
 
   #checkAlive(): void {
@@ -386,13 +332,64 @@ export class Workers implements AsyncDisposable {
   }
 }
 
-/** Whether two calls of a batch can go to the same worker. */
-const isAlike = (a: Execution, b: Execution): boolean => a.priority === b.priority && a.workerIndex === b.workerIndex
+/** Whether a call has options of its own, which most calls do not have. */
+const hasOptions = ({ deadline, signal, priority, affinity, idempotent }: WorkerCall): boolean =>
+  deadline !== undefined ||
+  signal !== undefined ||
+  priority !== undefined ||
+  affinity !== undefined ||
+  idempotent !== undefined
 
-function healthOf({ index, worker }: WorkerSlot): WorkerHealth {
-  if (worker === undefined) return { index, process: 0, state: 'restarting', kernel: undefined, calls: 0 }
-  const { process, calls, executions } = worker
-  const [current] = executions
-  const phase = worker.isReady ? (PHASES[worker.host.memory.phase] ?? 'idle') : 'starting'
-  return { index, process, state: phase, kernel: current?.call.kernel.name, calls }
+let longest: number | undefined
+
+/** The longest wait in native code, in ms. `worker.terminate()` ends a thread only when JavaScript goes on. */
+const longestWait = (): number => (longest ??= isMainThread() ? Infinity : 100)
+
+/** Waits on this thread until a call is settled. Once a worker has the call, only the functions that it calls are served. */
+function waitForCall(pool: Pool, execution: Execution): void {
+  pool.warmUps.blockingCalls++
+  try {
+    while (!execution.isSettled) {
+      if (execution.place < 0) waitForTurn(pool, execution)
+      else waitForAnswer(pool, execution, pool.slots[execution.place]!)
+    }
+  } finally {
+    pool.warmUps.blockingCalls--
+  }
+}
+
+function waitForAnswer(pool: Pool, execution: Execution, slot: WorkerSlot): void {
+  const { supervisor } = pool
+  const worker = slot.worker!
+  const isAlone = pool.slots.length === 1 && pool.queue.length === 0 && worker.isReady && !pool.watchesMemory
+  const next = isAlone && execution.cancelledAt === 0 ? execution.deadlineAt : pool.nextTime
+  const result = worker.exchange(execution, Math.min(next - performance.now(), longestWait()))
+  if (result === 'changed') pool.collect(slot)
+  else if (result === 'ended') supervisor.ended(slot, KILL_TIMEOUT)
+  // A worker that damages its ring can end waits for ever.
+  if (result === 'timed out' || performance.now() >= next) pool.tick()
+}
+
+/** Serves all workers until the call may have one. */
+function waitForTurn(pool: Pool, execution: Execution): void {
+  const { supervisor } = pool
+  const eligible = pool.slots.filter(({ index }) => execution.workerIndex < 0 || execution.workerIndex === index)
+  if (eligible.every(({ worker }) => worker?.isServing === true)) {
+    execution.reject(stuckError(execution))
+    pool.dequeue(execution)
+    return
+  }
+  const slots = pool.slots.filter(({ worker }) => worker !== undefined && !worker.isServing)
+  const workers = slots.map(({ worker }) => worker!)
+  const seen = workers.map(({ host }) => host.memory.responses)
+  for (const slot of slots) pool.collect(slot)
+  if (execution.place >= 0 || execution.isSettled) return
+  const isSame = slots.every(({ worker }, index) => worker === workers[index])
+  const timeout = Math.min(pool.nextTime - performance.now(), longestWait())
+  if (isSame) waitForAny(workers.map(({ host }) => host), seen, timeout) // prettier-ignore
+  for (const slot of slots) {
+    supervisor.ended(slot)
+    pool.collect(slot)
+  }
+  pool.tick()
 }

@@ -31,6 +31,8 @@ export class ChunkHeap {
   open = true
   /** Whether seals forbid to give parts of chunks back. */
   isSealed = false
+  /** Whether each range has pages of its own. */
+  readonly isGuarded: boolean
   readonly #options: HeapOptions
   readonly #list = new FreeList<Chunk>()
   /** The first span of each chunk that is handed out in parts. It stays the first one, however the chunk is divided. */
@@ -46,6 +48,7 @@ export class ChunkHeap {
   /** Takes the descriptor over, except if this throws. @throws {AllocationError} */
   constructor(options: HeapOptions) {
     this.#options = options
+    this.isGuarded = options.guard
     const { descriptor, chunk: byteSize } = options
     if (descriptor === undefined) return
     const mapping = openMapping(descriptor, 0, byteSize, { isShared: true, isGuarded: true })
@@ -63,11 +66,6 @@ export class ChunkHeap {
 
   get usedBytes(): number {
     return this.#usedBytes
-  }
-
-  /** Whether each range has pages of its own. */
-  get isGuarded(): boolean {
-    return this.#options.guard
   }
 
   get limit(): number {
@@ -223,9 +221,11 @@ export class ChunkHeap {
 /** Detaches the raw views of all spans from the first one of a chunk on. */
 function detachViews(first: Span<Chunk>): void {
   for (let span: Span<Chunk> | undefined = first; span !== undefined; span = span.after) {
-    if (span.view === undefined) continue
+    if (span.views === undefined) continue
     span.owner.isExposed = true
-    const buffer = span.view.deref()
-    if (buffer !== undefined && !isDetached(buffer)) detachBuffer(buffer)
+    for (const view of span.views) {
+      const buffer = view.deref()
+      if (buffer !== undefined && !isDetached(buffer)) detachBuffer(buffer)
+    }
   }
 }

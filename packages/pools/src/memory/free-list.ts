@@ -22,8 +22,8 @@ export class Span<Owner> {
   /** The bytes that may not be zero, as offsets from the start of the owner's memory. There are none if they are equal. */
   dirtyStart = 0
   dirtyEnd = 0
-  /** The buffer over the bytes that was handed out as a raw view. */
-  view: WeakRef<ArrayBuffer> | undefined
+  /** The buffers over parts of the bytes that were handed out as raw views. */
+  views: WeakRef<ArrayBuffer>[] | undefined
 
   constructor(owner: Owner, offset: number, byteSize: number) {
     this.owner = owner
@@ -99,7 +99,7 @@ export class FreeList<Owner extends { readonly address: number }> {
   /** Gives a taken span back, and returns the free one that it has become a part of. All of its bytes count as not zero. */
   give(span: Span<Owner>): Span<Owner> {
     span.isFree = true
-    span.view = undefined
+    span.views = undefined
     span.dirtyStart = span.offset
     span.dirtyEnd = span.end
     const { before, after } = span

@@ -29,6 +29,9 @@ export class MemoryRange implements PartSource {
   readonly byteSize: number
   readonly span: Span<Chunk>
   readonly gate: Gate
+  readonly address: number
+  readonly start: number
+  readonly shared: SharedChunk
 
   constructor(gate: Gate, span: Span<Chunk>, offset: number, byteSize: number) {
     this.gate = gate
@@ -36,22 +39,13 @@ export class MemoryRange implements PartSource {
     this.offset = offset
     this.byteSize = byteSize
     this.span = span
-  }
-
-  get address(): number {
-    return this.chunk.address + this.offset
-  }
-
-  get start(): number {
-    return this.offset
+    this.address = this.chunk.address + offset
+    this.start = offset
+    this.shared = this.chunk
   }
 
   get buffer(): ArrayBufferLike {
     return this.chunk.buffer
-  }
-
-  get shared(): SharedChunk {
-    return this.chunk
   }
 
   /** Copies bytes to the start of the range. @throws {RangeError} if there are more than the rest of the chunk has. */
@@ -62,7 +56,8 @@ export class MemoryRange implements PartSource {
   /** A buffer that keeps the range alive, and is detached when the memory is closed. */
   bufferOf(byteOffset: number, byteSize: number): ArrayBuffer {
     const buffer = keepingBuffer(this.address + byteOffset, byteSize, this, this.gate)
-    this.span.view = new WeakRef(buffer)
+    this.span.views ??= []
+    this.span.views.push(new WeakRef(buffer))
     return buffer
   }
 }

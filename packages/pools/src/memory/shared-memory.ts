@@ -4,9 +4,10 @@ import {
   cpu,
   type DType,
   Segment,
-  type Tensor,
+  Tensor,
   tensor,
   type TensorLike,
+  type TensorType,
   UnsupportedError,
 } from '@tenon/core'
 import {
@@ -60,6 +61,10 @@ const OPTIONS = ['chunk', 'limit', 'label', 'guard', 'backing', 'name'] as const
 
 const NO_OPTIONS: ArenaOptions = Object.freeze({})
 
+/** The bytes of the range that small tensors share, and the largest one of them, as for those of the garbage collector. */
+const SLAB_SIZE = 16384
+const LARGEST_PART = SLAB_SIZE / 8
+
 /** The size of the first block of an arena in bytes. */
 const FIRST_BLOCK = 2 ** 16
 
@@ -101,6 +106,11 @@ export class SharedMemory extends ManagedLifetime implements ValueAllocator {
   readonly #exports = new Set<MemoryExport>()
   /** The file in `/dev/shm`. */
   readonly #file: OwnFile | undefined
+  /** The range that the next small tensors share, and its bytes that are handed out. */
+  #slab: MemoryRange | undefined
+  #slabUsed = 0
+  /** @internal The bytes that were taken, and that nobody uses at present. Who keeps them changes it. */
+  idleBytes = 0
 
   private constructor(name: string, heap: ChunkHeap, file?: OwnFile) {
     super()
@@ -168,7 +178,7 @@ export class SharedMemory extends ManagedLifetime implements ValueAllocator {
   /** The memory in use. */
   get usage(): MemoryUsage {
     const { chunks, byteSize, usedBytes, limit } = this.#heap
-    return { chunks: chunks.size, byteSize, usedBytes, limit }
+    return { chunks: chunks.size, byteSize, usedBytes: Math.max(usedBytes - this.idleBytes, 0), limit }
   }
 
   /**
@@ -180,10 +190,35 @@ export class SharedMemory extends ManagedLifetime implements ValueAllocator {
    */
   allocate(byteSize: number, byteAlignment: number = SPAN_UNIT): Segment {
     const size = checkSize(byteSize, 'byteSize')
-    const range = this.take(size, checkAlignment(byteAlignment))
+    const range = this.#takeZeroed(size, checkAlignment(byteAlignment))
+    return new Segment(Block.ofPart(this.gate, range, 0, Math.max(size, 1)), 0, size, 0)
+  }
+
+  /** Takes memory of zeros, which the garbage collector gives back. */
+  #takeZeroed(byteSize: number, byteAlignment: number): MemoryRange {
+    const range = this.take(byteSize, byteAlignment)
     this.#heap.zero(range.span)
     ranges.watch(range, { heap: this.#heap, span: range.span })
-    return new Segment(Block.ofPart(this.gate, range, 0, Math.max(size, 1)), 0, size, 0)
+    return range
+  }
+
+  /**
+   * @internal Makes a tensor of zeros. Small ones share a range, which is free again when all of them were collected. Guarded memory has a
+   * range for each. @throws as {@link allocate}
+   */
+  newTensor(type: TensorType): Tensor {
+    const { byteSize } = type
+    if (!this.gate.open) this.checkOpen()
+    if (byteSize > LARGEST_PART || this.#heap.isGuarded) return new Tensor(this.allocate(byteSize), type, cpu)
+    const room = byteSize === 0 ? 1 : byteSize
+    let slab = this.#slab
+    if (slab === undefined || this.#slabUsed + room > SLAB_SIZE) {
+      slab = this.#slab = this.#takeZeroed(SLAB_SIZE, SPAN_UNIT)
+      this.#slabUsed = 0
+    }
+    const offset = this.#slabUsed
+    this.#slabUsed = (offset + room + SPAN_UNIT - 1) & -SPAN_UNIT
+    return new Tensor(new Segment(Block.ofPart(this.gate, slab, offset, room), 0, byteSize, 0), type, cpu)
   }
 
   /**
@@ -357,7 +392,7 @@ export class SharedMemory extends ManagedLifetime implements ValueAllocator {
 
   override toString(): string {
     const name = this.#name === '' ? '' : `${describe(this.#name)} `
-    const { usedBytes, byteSize } = this.#heap
+    const { usedBytes, byteSize } = this.usage
     return `SharedMemory ${name}(${this.isAlive ? `${usedBytes} of ${byteSize} bytes in use` : 'closed'})`
   }
 }

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { AllocationError, ArgumentError, ScopeClosedError, ScopeHeldError, type Segment, tensor } from '@tenon/core'
+import {
+  AllocationError,
+  ArgumentError,
+  ScopeClosedError,
+  ScopeHeldError,
+  type Segment,
+  type Tensor,
+  tensor,
+  tensorType,
+} from '@tenon/core'
 import { pageSize, sharedChunkOf } from '@tenon/core/internal'
 import { SharedMemory } from '../../src/memory/shared-memory.ts'
 import { collectUntil, hasOwnBuffers, mappingsOf, openDescriptors, residentBytes } from './memory-status.ts'
@@ -194,6 +203,91 @@ describe.runIf(process.platform === 'linux')('SharedMemory', () => {
         }
       }
     }
+  })
+})
+
+describe.runIf(process.platform === 'linux')('newTensor()', () => {
+  const type = tensorType('f32', [100])
+
+  test('makes tensors of zeros, of which small ones share a range until it is full', () => {
+    using memory = SharedMemory.open({ chunk: '1 MiB' })
+    const tensors = Array.from({ length: 100 }, () => memory.newTensor(type))
+    tensors.forEach((x, i) => x.set(new Float32Array(100).fill(i + 1)))
+    expect(tensors.every((x, i) => x.type === type && x.toArray().every((value) => value === i + 1))).toBe(true)
+    expect(tensors.every(({ address }) => address % 64 === 0)).toBe(true)
+    // A range has room for 36 tensors.
+    expect(memory.usage.usedBytes).toBe(3 * 16_384)
+    expect(
+      memory
+        .newTensor(type)
+        .toArray()
+        .every((value) => value === 0),
+    ).toBe(true)
+    expect([0, 1, 512, 513].map((length) => memory.newTensor(tensorType('f32', [length])).shape)).toEqual([
+      [0],
+      [1],
+      [512],
+      [513],
+    ])
+    // The last one is too large.
+    expect(memory.usage.usedBytes).toBe(3 * 16_384 + 2112)
+  })
+
+  test('memory that was used before is zeroed', () => {
+    using memory = SharedMemory.open({ chunk: '1 MiB' })
+    const range = memory.take(16_384)
+    range.copyIn(new Uint8Array(16_384).fill(7))
+    memory.give(range)
+    for (let i = 0; i < 36; i++)
+      expect(
+        memory
+          .newTensor(type)
+          .toArray()
+          .every((value) => value === 0),
+      ).toBe(true)
+    expect(memory.usage.usedBytes).toBe(16_384)
+  })
+
+  test('a full range is free when all of its tensors were collected', async () => {
+    using memory = SharedMemory.open({ chunk: '1 MiB' })
+    let tensors: unknown[] = Array.from({ length: 37 }, () => memory.newTensor(type))
+    const survivor = tensors[35]
+    tensors = tensors.slice(36)
+    expect(await collectUntil(() => memory.usage.usedBytes < 2 * 16_384)).toBe(false)
+    expect((survivor as Tensor).toArray()).toHaveLength(100)
+  })
+
+  test('a full range is given back after its last tensor and its last raw view', async () => {
+    using memory = SharedMemory.open({ chunk: '1 MiB' })
+    let view: unknown = (() => {
+      const tensors = Array.from({ length: 37 }, () => memory.newTensor(type))
+      return tensors[3]!.as('f32').view().fill(5)
+    })()
+    expect(await collectUntil(() => memory.usage.usedBytes < 2 * 16_384)).toBe(!hasOwnBuffers)
+    expect((view as Float32Array)[99]).toBe(5)
+    view = undefined
+    expect(await collectUntil(() => memory.usage.usedBytes < 2 * 16_384)).toBe(hasOwnBuffers)
+  })
+
+  test('raw views of tensors that share a range have their own bytes, and end when the memory is closed', () => {
+    const memory = SharedMemory.open({ chunk: '1 MiB' })
+    const tensors = Array.from({ length: 5 }, () => memory.newTensor(type))
+    const views = tensors.map((x, i) => x.as('f32').view().fill(i))
+    expect(views.map(({ buffer, byteLength }) => [buffer.byteLength, byteLength])).toEqual(views.map(() => [400, 400]))
+    expect(tensors.map((x) => x.at(99))).toEqual([0, 1, 2, 3, 4])
+    const moved = new Float32Array((views[4]!.buffer as ArrayBuffer).transfer())
+    memory.close()
+    expect(views.map(({ length }) => length)).toEqual([0, 0, 0, 0, 0])
+    expect(moved[0]).toBe(0)
+    expect(() => tensors[0]!.toArray()).toThrow(ScopeClosedError)
+    expect(() => memory.newTensor(type)).toThrow(/^the shared memory is closed already/)
+  })
+
+  test('with guard, each tensor ends at the end of a page of its own', () => {
+    using memory = SharedMemory.open({ guard: true, chunk: '1 MiB' })
+    const ends = Array.from({ length: 5 }, () => memory.newTensor(type).address + 448)
+    expect(ends.map((end) => end % pageSize())).toEqual([0, 0, 0, 0, 0])
+    expect(new Set(ends).size).toBe(5)
   })
 })
 

@@ -1,10 +1,10 @@
 import type { KernelSignature, Tensor } from '@tenon/core'
-import type { IsolatedRunOptions } from '@tenon/core/internal'
+import type { Gated, IsolatedRunOptions } from '@tenon/core/internal'
 import type { IsolatedKernel } from '@tenon/custom-call'
 import { makeKernel, refusePrepare, runsRemotely, type RemoteFrame } from '@tenon/custom-call/internal'
 import { beginPacked, isolatedPackedFunc, type PackedTarget } from '@tenon/packed-func/internal'
 import { checkPackedAttributes } from '../kernels/packed-attribute.ts'
-import { preparePackedCall, type PackedCall } from '../kernels/packed-call.ts'
+import { preparePackedCall, tensorsOf, type PackedCall } from '../kernels/packed-call.ts'
 
 /**
  * Makes a kernel of a packed function in a worker. Without a signature that names the results, the kernel passes its values on.
@@ -25,7 +25,8 @@ export function isolatedPackedKernel(target: PackedTarget, signature: KernelSign
     prepare: (shape) => {
       const call = preparePackedCall(signature, host, shape)
       return Object.assign(call, {
-        begin: (tensors: readonly Tensor[], options: object) => {
+        begin: (list: readonly Gated[], options: object) => {
+          const tensors = tensorsOf(list)
           const values = call.order(tensors)
           const results = new Set(tensors.slice(call.operandCount))
           const operands = new Set(tensors.slice(0, call.operandCount))

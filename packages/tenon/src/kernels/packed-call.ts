@@ -1,7 +1,7 @@
 import { ArgumentError, ReadOnlyError, tensor, TensorType, type KernelSignature, type Tensor } from '@tenon/core'
 import { checkOptions, READ_ONLY, refuseOverlaps, type Gated } from '@tenon/core/internal'
 import { Temp } from '@tenon/custom-call'
-import { memoryOf, type FrameCall, type KernelCallShape } from '@tenon/custom-call/internal'
+import { FIRST_TENSOR, memoryOf, type FrameCall, type KernelCallShape } from '@tenon/custom-call/internal'
 import { readOnly, type Argument } from '@tenon/packed-func'
 import { packedAttribute } from './packed-attribute.ts'
 
@@ -44,6 +44,9 @@ export function preparePackedCall(
     },
   }
 }
+
+/** The tensors of a list of operands, behind the places for the call and its library. */
+export const tensorsOf = (list: readonly Gated[]): Tensor[] => list.slice(FIRST_TENSOR) as readonly Gated[] as Tensor[]
 
 /** The signature declares that operands are only read. */
 const argumentFor = (x: Tensor): Argument => ((x.flags & READ_ONLY) === 0 ? x : readOnly(x))

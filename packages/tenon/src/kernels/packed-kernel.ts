@@ -1,10 +1,10 @@
-import { ArgumentError, type KernelSignature, type Tensor } from '@tenon/core'
-import { enterAll, exitAll, type Gate, type Gated } from '@tenon/core/internal'
+import { ArgumentError, type KernelSignature } from '@tenon/core'
+import { enterAll, exitAll, type Gate } from '@tenon/core/internal'
 import type { Kernel } from '@tenon/custom-call'
-import { FIRST_TENSOR, makeKernel } from '@tenon/custom-call/internal'
+import { makeKernel } from '@tenon/custom-call/internal'
 import type { Argument, PackedFunc } from '@tenon/packed-func'
 import { checkPackedAttributes } from './packed-attribute.ts'
-import { preparePackedCall, type PackedCall } from './packed-call.ts'
+import { preparePackedCall, tensorsOf, type PackedCall } from './packed-call.ts'
 
 /** A packed function with the facts that its kernel needs. */
 export interface PackedTarget {
@@ -53,8 +53,6 @@ export function packedKernel({ signature, packed, gate, frames }: PackedTarget):
     },
   })
 }
-
-const tensorsOf = (list: readonly Gated[]): Tensor[] => list.slice(FIRST_TENSOR) as readonly Gated[] as Tensor[]
 
 function refusePrepare({ name }: KernelSignature): never {
   throw new ArgumentError(
