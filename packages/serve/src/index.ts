@@ -6,7 +6,8 @@ export {
   PipelineStepError,
   RequestTooLargeError,
 } from './errors.ts'
-export { defineModel, type Model, type ModelOptions, type RequestMemory } from './model/model.ts'
+export { defineModel, type Model, type ModelOptions } from './model/model.ts'
+export type { RequestMemory } from './model/request-memory.ts'
 export { type ModelFunction, type ModelStream } from './model/model-function.ts'
 export { definePipeline } from './pipeline/pipeline.ts'
 export { type ModelTensor } from './model/model-tensor.ts'

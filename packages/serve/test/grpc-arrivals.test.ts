@@ -4,7 +4,7 @@ import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } f
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { GRPCInferenceService } from '../src/generated/open_inference_pb.js'
 import { Caller } from './caller.ts'
-import { double, echo } from './models.ts'
+import { double, echo, heldModel } from './models.ts'
 
 const MIB = 2 ** 20
 
@@ -104,6 +104,21 @@ test('calls that send no message, or do not end their side, have the time of a r
   await setTimeout(600)
   expect(hasEnded).toBe(false)
   expect((await caller.call(GRPCInferenceService.method.serverLive, {})).live).toBe(true)
+})
+
+test('a call whose message has arrived may run for longer than the time to arrive', async () => {
+  const { model: slow, begun, finish } = heldModel()
+  const caller = await Caller.start([slow], { requestTimeout: 300 })
+  const inputs = [{ name: 'x', datatype: 'FP32', shape: [1n] }]
+  const answer = caller.call(GRPCInferenceService.method.modelInfer, {
+    modelName: 'slow',
+    inputs,
+    rawInputContents: [new Uint8Array(4)],
+  })
+  await begun
+  await setTimeout(600)
+  finish()
+  expect((await answer).rawOutputContents).toHaveLength(1)
 })
 
 describe('numbers that JSON does not have', () => {

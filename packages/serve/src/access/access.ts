@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { InvalidRequestError } from '../errors.ts'
-import { ANYONE, NOBODY, type Caller, type Need } from './caller.ts'
+import { NOBODY, type Caller, type Need } from './caller.ts'
 
 /** The credentials of the sender of a request. */
 export interface Credentials {
@@ -22,20 +22,13 @@ export interface Access {
 }
 
 /**
- * Finds the sender of a request. Every request of both transports passes here, before its body is read. The transport then checks what the caller
- * may do, with {@link Caller.check}.
+ * Finds the sender of a request. On a server with access control, every request of both transports passes here, before its body is read. The
+ * transport then checks what the caller may do, with {@link Caller.check}.
  *
- * @param access undefined if the server does not tell callers apart.
  * @throws (or rejects with) {UnauthenticatedError}
  */
-export function identify(
-  access: Access | undefined,
-  need: Need,
-  credentials: () => Credentials,
-): Caller | Promise<Caller> {
-  if (access === undefined) return ANYONE
-  const given = credentials()
-  return need === 'nothing' && given.authorization.length === 0 ? NOBODY : access.identify(given)
+export function identify(access: Access, need: Need, credentials: Credentials): Caller | Promise<Caller> {
+  return need === 'nothing' && credentials.authorization.length === 0 ? NOBODY : access.identify(credentials)
 }
 
 /** The values of the header `authorization`, which Node.js would reduce to the first one. */

@@ -57,19 +57,19 @@ export function admitStreams(server: Server, state: ServerState): GrpcConnection
       connections.sessions.add(session)
       session.once('close', () => connections.sessions.delete(session))
     })
+    const admit = (call: GrpcStream, args: StreamArguments): void => {
+      // The client can leave while its token is verified.
+      if (call.stream.destroyed) return
+      current = call
+      for (const handle of handlers) handle(...args)
+      current = undefined
+      new Arrival(call, state, deadlines).watch()
+    }
     http2.on('stream', (...args: StreamArguments) => {
       const [stream, headers, , rawHeaders] = args
       const call = new GrpcStream(stream, headers, state.log)
-      const admit = (): void => {
-        // The client can leave while its token is verified.
-        if (stream.destroyed) return
-        current = call
-        for (const handle of handlers) handle(...args)
-        current = undefined
-        new Arrival(call, state, deadlines).watch()
-      }
-      if (state.access === undefined) admit()
-      else decide(call, needOf(String(headers[':path'])), rawHeaders, state.access, admit)
+      if (state.access === undefined) admit(call, args)
+      else decide(call, needOf(String(headers[':path'])), rawHeaders, state.access, () => admit(call, args))
     })
     return http2
   }
@@ -94,10 +94,10 @@ function decide(call: GrpcStream, need: Need, rawHeaders: readonly string[], acc
   }
   let caller: Caller | Promise<Caller>
   try {
-    caller = identify(access, need, () => ({
+    caller = identify(access, need, {
       authorization: authorizationOf(rawHeaders),
       socket: stream.session?.socket,
-    }))
+    })
   } catch (error) {
     refuse(error)
     return

@@ -9,6 +9,9 @@ import type { ServerState } from '../service/server-state.ts'
 import { statusOf } from './failure-code.ts'
 import type { GrpcStream } from './grpc-stream.ts'
 
+/** The share of a message that is arriving waits for nothing, so nothing cancels it. */
+const NEVER = new Cancellation()
+
 /** The bytes in front of a message: whether it is compressed, and its length. */
 const HEAD = 5
 
@@ -35,7 +38,7 @@ export class Arrival {
     this.#stream = call.stream
     this.#state = state
     this.#deadlines = deadlines
-    this.#share = new ByteShare(state.budget, new Cancellation())
+    this.#share = new ByteShare(state.budget, NEVER)
     this.#hasOneMessage = !call.isStream
   }
 
@@ -43,17 +46,20 @@ export class Arrival {
   watch(): void {
     const stream = this.#stream
     stream.on('data', (chunk: Buffer) => this.#read(chunk))
-    stream.once('close', () => {
+    stream.on('close', () => {
       this.#close()
       this.#call.close()
     })
-    if (!this.#hasOneMessage) return
-    this.#limit()
-    stream.once('end', () => this.#stopLimit())
+    if (this.#hasOneMessage) this.#limit()
   }
 
   #limit(): void {
-    this.#run ??= this.#deadlines.add(() => this.#fail(TOO_SLOW))
+    this.#run ??= this.#deadlines.add(() => this.#expire())
+  }
+
+  /** The client of a call with one message may have ended its side in time, and waits for its answer. */
+  #expire(): void {
+    if (!this.#hasOneMessage || !this.#stream.readableEnded) this.#fail(TOO_SLOW)
   }
 
   #stopLimit(): void {

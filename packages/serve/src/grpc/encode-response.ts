@@ -1,7 +1,11 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import { parametersOfRange, type AnsweredOutput, type InferResponse } from '../protocol/infer-response.ts'
-import { KeptHeads } from '../protocol/kept-heads.ts'
-import { bytesForBody } from '../protocol/tensor-json.ts'
+import {
+  bytesForBody,
+  KeptHeads,
+  parametersOfRange,
+  type AnsweredOutput,
+  type InferResponse,
+} from '../protocol/infer-response.ts'
 
 // The numbers of the fields are those of `proto/open_inference.proto`.
 
@@ -51,9 +55,10 @@ class InferMessage implements Message {
  * three times.
  */
 export function encodeInferResponse(response: InferResponse): Message {
-  const contents = response.outputs.map(({ tensor, written }) =>
-    written === undefined ? bytesForBody(tensor) : NO_BYTES,
-  )
+  const contents: Uint8Array[] = []
+  for (const { tensor, written } of response.outputs) {
+    contents.push(written === undefined ? bytesForBody(tensor) : NO_BYTES)
+  }
   return new InferMessage(keptFrames.find(response) ?? keptFrames.add(response, frameOf(response, contents)), contents)
 }
 

@@ -3,7 +3,6 @@ import {
   status,
   ServerCredentials,
   type handleUnaryCall,
-  type Metadata,
   type ServerDuplexStream,
   type ServerWritableStream,
   type UntypedServiceImplementation,
@@ -13,6 +12,7 @@ import { Health } from '../generated/health_pb.js'
 import { GRPCInferenceService } from '../generated/open_inference_pb.js'
 import { Cancellation } from '../service/cancellation.ts'
 import { describeFailure } from '../service/describe-failure.ts'
+import type { RequestRecord } from '../log/request-record.ts'
 import type { Message } from './encode-response.ts'
 import type { GrpcExchange } from './infer.ts'
 import type { ServerState } from '../service/server-state.ts'
@@ -109,7 +109,7 @@ function methodsOf(state: ServerState): UntypedServiceImplementation {
       const cancellation = new Cancellation()
       call.once('cancelled', () => cancellation.cancel(new Error('the client is gone')))
       const record = recordOf(call)
-      streamInfer(state, call, { cancellation, carrier: carrierOf(call.metadata), record }).catch((error: unknown) => {
+      streamInfer(state, call, { cancellation, carrier: carrierOf(record), record }).catch((error: unknown) => {
         // A server that closes has ended the call itself.
         if (!cancellation.isCancelled && state.life.isOpen) call.destroy(error as Error)
       })
@@ -120,10 +120,9 @@ function methodsOf(state: ServerState): UntypedServiceImplementation {
 const NO_CARRIER: Carrier = {}
 
 /** The metadata that can name the client's trace. */
-function carrierOf(metadata: Metadata): Carrier {
-  const textOf = (name: string): string | undefined => metadata.get(name)[0]?.toString()
-  const traceparent = textOf('traceparent')
-  return traceparent === undefined ? NO_CARRIER : { traceparent, tracestate: textOf('tracestate') }
+function carrierOf({ source }: RequestRecord): Carrier {
+  const traceparent = source.header('traceparent')
+  return traceparent === undefined ? NO_CARRIER : { traceparent, tracestate: source.header('tracestate') }
 }
 
 function unary(state: ServerState, handler: UnaryHandler): handleUnaryCall<Buffer, Buffer> {
@@ -132,7 +131,7 @@ function unary(state: ServerState, handler: UnaryHandler): handleUnaryCall<Buffe
     const record = recordOf(call)
     const exchange: GrpcExchange = {
       cancellation,
-      carrier: carrierOf(call.metadata),
+      carrier: carrierOf(record),
       record,
       model: undefined,
       onCopied: undefined,

@@ -1,15 +1,13 @@
-import { ByteShare } from '../service/byte-budget.ts'
+import { ByteShare, freeBytes } from '../service/byte-budget.ts'
 import type { ModelInferRequest } from '../generated/open_inference_pb.js'
 import type { Model } from '../model/model.ts'
-import { findModel } from '../service/find-model.ts'
-import { freeBytes } from '../service/free-bytes.ts'
 import { inputsTooLarge, isBehind, planInference, type InferPlan } from '../service/infer-plan.ts'
 import { InferenceCount, type Origin } from '../service/inference-count.ts'
 import { Inference } from '../service/inference.ts'
 import { headOf } from '../service/recent-plans.ts'
-import { refuseStream, streamInference } from '../service/stream-inference.ts'
+import { streamInference, streamRefusal } from '../service/stream-inference.ts'
 import type { ServedModel } from '../service/served-model.ts'
-import type { ServerState } from '../service/server-state.ts'
+import { findModel, type ServerState } from '../service/server-state.ts'
 import { decodeInferRequest, divideInferRequest } from './decode-message.ts'
 import { encodeInferResponse, type Message } from './encode-response.ts'
 import { readGrpcRequest } from './to-request.ts'
@@ -109,7 +107,7 @@ export class InferCall {
   answer(): Message | Promise<Message> {
     let answer: Message | Promise<Message>
     try {
-      refuseStream(this.#served.model, 'gRPC')
+      if (this.isStream) throw streamRefusal('gRPC')
       answer = this.#open((inference) => inference.run(encodeInferResponse))
     } catch (error) {
       throw this.#fail(error)

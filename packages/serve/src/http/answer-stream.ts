@@ -1,7 +1,7 @@
 import type { InferResponse } from '../protocol/infer-response.ts'
 import { streamInference } from '../service/stream-inference.ts'
 import type { Exchange } from './exchange.ts'
-import type { ReceivedInference } from './receive-inference.ts'
+import type { ReceivedInference } from './infer.ts'
 import type { Part, StreamAnswer } from './send-stream.ts'
 
 /** How the answers of a stream become the body of an answer of HTTP. */

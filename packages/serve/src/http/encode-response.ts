@@ -1,6 +1,5 @@
-import { parametersOfRange, type InferResponse } from '../protocol/infer-response.ts'
-import { KeptHeads } from '../protocol/kept-heads.ts'
-import { bytesForBody, elementsForJson } from '../protocol/tensor-json.ts'
+import { bytesForBody, KeptHeads, parametersOfRange, type InferResponse } from '../protocol/infer-response.ts'
+import { elementsForJson } from '../protocol/tensor-json.ts'
 
 /** An answer of HTTP: JSON, and the bytes of the binary outputs behind it. */
 export interface JsonResponse {
@@ -12,9 +11,10 @@ const keptTexts = new KeptHeads<string>()
 
 /** Encodes an answer for HTTP. @throws {InvalidRequestError} for elements that JSON does not have. */
 export function encodeAsJson(response: InferResponse): JsonResponse {
-  const binary = response.outputs
-    .filter(({ chosen: { isBinary }, written }) => isBinary && written === undefined)
-    .map(({ tensor }) => bytesForBody(tensor))
+  const binary: Uint8Array[] = []
+  for (const { chosen, tensor, written } of response.outputs) {
+    if (chosen.isBinary && written === undefined) binary.push(bytesForBody(tensor))
+  }
   return { text: keptTexts.find(response) ?? keptTexts.add(response, textOf(response, binary)), binary }
 }
 

@@ -5,11 +5,13 @@ import { RequestRecord, type RequestSource } from '../log/request-record.ts'
 import type { PathParts } from './router.ts'
 
 /** One request and its answer, and what ends with them. */
-export class Exchange {
+export class Exchange implements RequestSource {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /** The parts of the path that its route names. Empty until the route is found. */
   parts: PathParts = {}
+  /** Read at once, because the socket of a client that has left has no address. */
+  readonly address: string | undefined
   readonly record: RequestRecord
   /** Whether all of the body was read, which is known before the stream says that it has ended. */
   hasRead = false
@@ -25,11 +27,29 @@ export class Exchange {
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.request = request
     this.response = response
-    this.record = new RequestRecord(new HttpSource(request))
+    this.address = request.socket.remoteAddress
+    this.record = new RequestRecord(this)
     // Follows the last byte of the answer, and the end of a connection before it.
     response.on('close', () => this.#close())
     // On a connection that ends, Node.js does not close responses that wait for others.
     if (response.socket === null) this.#stopWatching = onDisconnect(request.socket, () => this.#close())
+  }
+
+  get method(): string {
+    return this.request.method ?? ''
+  }
+
+  /** The path without its query, which can have secrets. */
+  get path(): string {
+    const { url = '' } = this.request
+    // A URL can have a name and a password before its host.
+    if (!url.startsWith('/') || url.startsWith('//')) return ''
+    const query = url.indexOf('?')
+    return query === -1 ? url : url.slice(0, query)
+  }
+
+  header(name: string): string | undefined {
+    return this.request.headers[name]?.toString()
   }
 
   #close(): void {
@@ -59,36 +79,4 @@ export class Exchange {
       return
     }
   }
-}
-
-/** The facts about a request that Node.js keeps. */
-class HttpSource implements RequestSource {
-  /** Read at once, because the socket of a client that has left has no address. */
-  readonly address: string | undefined
-  readonly #request: IncomingMessage
-
-  constructor(request: IncomingMessage) {
-    this.#request = request
-    this.address = request.socket.remoteAddress
-  }
-
-  get method(): string {
-    return this.#request.method ?? ''
-  }
-
-  get path(): string {
-    return pathOf(this.#request)
-  }
-
-  header(name: string): string | undefined {
-    return this.#request.headers[name]?.toString()
-  }
-}
-
-/** The path of a request without its query, which can have secrets. */
-export function pathOf({ url = '' }: IncomingMessage): string {
-  // A URL can have a name and a password before its host.
-  if (!url.startsWith('/') || url.startsWith('//')) return ''
-  const query = url.indexOf('?')
-  return query === -1 ? url : url.slice(0, query)
 }

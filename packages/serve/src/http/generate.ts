@@ -8,7 +8,7 @@ import type { ServerState } from '../service/server-state.ts'
 import type { Answer } from './answer.ts'
 import { answerStream } from './answer-stream.ts'
 import type { Exchange } from './exchange.ts'
-import { needsExactJson, receiveInference, type PlanJson } from './receive-inference.ts'
+import { needsExactJson, receiveInference, type PlanJson } from './infer.ts'
 import type { StreamAnswer } from './send-stream.ts'
 
 /**

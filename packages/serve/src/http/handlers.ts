@@ -7,7 +7,7 @@ import type { Answer } from './answer.ts'
 import type { Exchange } from './exchange.ts'
 import type { Handler } from './handler.ts'
 import { generate, generateStream } from './generate.ts'
-import { infer } from './infer.ts'
+import { inferHandler } from './infer.ts'
 import { inferStream } from './infer-stream.ts'
 import { modelConfig, modelMetadata, modelStatistics } from './metadata.ts'
 import { addRegionRoutes } from './region-routes.ts'
@@ -26,7 +26,7 @@ export function routesOf(state: ServerState, hasMetrics: boolean): Router<Handle
   const found = ({ parts }: Exchange) => registry.find(parts['model']!, parts['version'])
 
   // The first route is found in the least time.
-  ofModel('POST', '/infer', (exchange) => infer(state, exchange))
+  ofModel('POST', '/infer', inferHandler(state))
   ofModel('POST', '/infer_stream', (exchange) => inferStream(state, exchange))
   ofModel('POST', '/generate', (exchange) => generate(state, exchange))
   ofModel('POST', '/generate_stream', (exchange) => generateStream(state, exchange))

@@ -3,14 +3,14 @@ import { createServer as createHttpsServer } from 'node:https'
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
 import { UnauthenticatedError } from '../errors.ts'
 import { describeFailure } from '../service/describe-failure.ts'
-import { authorizationOf, identify, refuseTokenInUrl } from '../access/access.ts'
+import { authorizationOf, identify, refuseTokenInUrl, type Access } from '../access/access.ts'
 import type { Caller } from '../access/caller.ts'
 import type { ServerState } from '../service/server-state.ts'
 import { sendAnswer, type Answer } from './answer.ts'
 import { answerBroken, endAnswered } from './answer-broken.ts'
 import { discardRest, hasRest } from './discard-rest.ts'
 import { HttpError, STATUS_OF } from './failure-status.ts'
-import { Exchange, pathOf } from './exchange.ts'
+import { Exchange } from './exchange.ts'
 import type { Handler } from './handler.ts'
 import { addressText, isLoopback } from './listen-address.ts'
 import { Origins } from './origins.ts'
@@ -223,7 +223,10 @@ export class HttpServer {
       checkTransferEncoding(headers['transfer-encoding'], httpVersion)
       this.#origins.check(headers)
       const preflight = this.#origins.preflight(method, headers)
-      answer = preflight ?? (await this.#handle(exchange, method))
+      const { access } = this.#state
+      if (preflight !== undefined) answer = preflight
+      else if (access === undefined) answer = await run(exchange, this.#router.find(method, exchange.path), undefined)
+      else answer = await this.#handle(exchange, method, access)
     } catch (error) {
       answer = fail(error)
     }
@@ -248,33 +251,42 @@ export class HttpServer {
   }
 
   /** Finds out who sends a request before its path is answered, so that callers without credentials do not learn which paths there are. */
-  #handle(exchange: Exchange, method: string): ReturnType<Handler> {
+  #handle(exchange: Exchange, method: string, access: Access): ReturnType<Handler> {
     const { request, record } = exchange
-    if (this.#state.access !== undefined) refuseTokenInUrl(request.url)
+    refuseTokenInUrl(request.url)
     let found: Found<Handler> | undefined
     let problem: unknown
     try {
-      found = this.#router.find(method, pathOf(request))
+      found = this.#router.find(method, exchange.path)
     } catch (error) {
       problem = error
     }
-    const caller = identify(this.#state.access, found?.need ?? 'caller', () => ({
+    const caller = identify(access, found?.need ?? 'caller', {
       authorization: authorizationOf(request.rawHeaders),
       socket: request.socket,
-    }))
+    })
     const answer = (known: Caller): ReturnType<Handler> => {
       record.caller = known
       if (found === undefined) throw problem
-      exchange.parts = found.parts
-      known.check(found.need, found.parts['model'])
-      if (exchange.awaitsContinue) {
-        exchange.awaitsContinue = false
-        exchange.response.writeContinue()
-      }
-      return found.handler(exchange)
+      return run(exchange, found, known)
     }
     return caller instanceof Promise ? caller.then(answer) : answer(caller)
   }
+}
+
+/** @param caller undefined if the server does not tell callers apart. */
+function run(
+  exchange: Exchange,
+  { handler, need, parts }: Found<Handler>,
+  caller: Caller | undefined,
+): ReturnType<Handler> {
+  exchange.parts = parts
+  caller?.check(need, parts['model'])
+  if (exchange.awaitsContinue) {
+    exchange.awaitsContinue = false
+    exchange.response.writeContinue()
+  }
+  return handler(exchange)
 }
 
 /** Node.js reads a body as chunks if this is the last encoding, and leaves the others and HTTP/1.0 to the server. @throws {HttpError} */

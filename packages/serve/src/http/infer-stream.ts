@@ -3,7 +3,7 @@ import type { ServerState } from '../service/server-state.ts'
 import { answerStream } from './answer-stream.ts'
 import { encodeAsJson } from './encode-response.ts'
 import type { Exchange } from './exchange.ts'
-import { receiveInference } from './receive-inference.ts'
+import { receiveInference } from './infer.ts'
 import type { StreamAnswer } from './send-stream.ts'
 
 /**

@@ -2,8 +2,7 @@ import type { KernelSignature } from '@tenon/core'
 import { wrongType } from '@tenon/core/internal'
 import { StringTensor } from 'tenon/tstring'
 import type { ModelFunction, ModelStream, Outputs, Runner, StreamRunner } from './model-function.ts'
-import { isModelTensor, typeOfTensor, type ModelTensor } from './model-tensor.ts'
-import { resultCheck } from './result-check.ts'
+import { isModelTensor, resultCheck, type ModelTensor } from './model-tensor.ts'
 import type { RunContext } from './run-context.ts'
 import type { TensorSpec } from './tensor-spec.ts'
 
@@ -69,13 +68,16 @@ function outputsInOrder(
 ): (inputs: readonly ModelTensor[], made: Outputs) => ModelTensor[] {
   const check = resultCheck(signature)
   return (inputs, made) => {
-    const results = outputs.map((output, i) => {
+    const results: ModelTensor[] = []
+    const isOne = isModelTensor(made)
+    for (let i = 0; i < outputs.length; i++) {
+      const output = outputs[i]!
       // A tensor on its own is the first output.
-      const one = isModelTensor(made) ? [made][i] : made?.[output.name]
+      const one = isOne ? (i === 0 ? made : undefined) : made?.[output.name]
       checkOutput(signature.name, output, one)
-      return one
-    })
-    check([...inputs, ...results].map(typeOfTensor))
+      results.push(one)
+    }
+    check(inputs, results)
     return results
   }
 }

@@ -3,8 +3,7 @@ import { StringTensor } from 'tenon/tstring'
 import type { IsolatedArgument, IsolatedKernel } from 'tenon'
 import type { Cancellation } from '../service/cancellation.ts'
 import type { Runner } from './model-function.ts'
-import { typeOfTensor, type ModelTensor } from './model-tensor.ts'
-import { resultCheck } from './result-check.ts'
+import { resultCheck, type ModelTensor } from './model-tensor.ts'
 import type { TensorSpec } from './tensor-spec.ts'
 
 /** Whether a kernel is one of TensorFlow's C API. */
@@ -56,7 +55,7 @@ export function kernelRunner(
       (made) => {
         leave()
         const results = outputsOf(made)
-        check?.([...inputs, ...results].map(typeOfTensor))
+        check?.(inputs, results)
         return results
       },
       (error: unknown) => {

@@ -1,5 +1,13 @@
-import { Tensor, tensor, tensorType, type NativeAllocator, type Parameter, type TensorType } from '@tenon/core'
-import { stringType } from '@tenon/core/internal'
+import {
+  Tensor,
+  tensor,
+  tensorType,
+  type KernelSignature,
+  type NativeAllocator,
+  type Parameter,
+  type TensorType,
+} from '@tenon/core'
+import { resolveCall, stringType } from '@tenon/core/internal'
 import { StringTensor } from 'tenon/tstring'
 
 /** An input or an output of a model. */
@@ -19,6 +27,35 @@ export function typesFor(parameters: readonly Parameter[], types: readonly Tenso
     const layout = parameters[i]?.stringLayout
     return layout === undefined ? type : stringType(layout, type.shape)
   })
+}
+
+/** Remembers the types that were checked last. Types are interned, so equal types are the same object. */
+export function onceForEach(check: (types: readonly TensorType[]) => void): (types: readonly TensorType[]) => void {
+  let last: readonly TensorType[] | undefined
+  return (types) => {
+    if (last?.length === types.length && last.every((type, i) => type === types[i])) return
+    check(types)
+    last = types
+  }
+}
+
+/** Returns the function that checks the inputs and the outputs of a run. It remembers the types that it has checked last. */
+export function resultCheck(
+  signature: KernelSignature,
+): (inputs: readonly ModelTensor[], results: readonly ModelTensor[]) => void {
+  const count = signature.operands.length
+  let last: readonly TensorType[] = []
+  const isLast = (tensors: readonly ModelTensor[], from: number): boolean => {
+    for (let i = 0; i < tensors.length; i++) if (typeOfTensor(tensors[i]!) !== last[from + i]) return false
+    return true
+  }
+  return (inputs, results) => {
+    if (last.length > 0 && isLast(inputs, 0) && isLast(results, count)) return
+    const types = [...inputs, ...results].map(typeOfTensor)
+    const operands = typesFor(signature.operands, types.slice(0, count))
+    resolveCall(signature, { operands, attributes: {}, results: typesFor(signature.results, types.slice(count)) })
+    last = types
+  }
 }
 
 /** Copies tensors behind each other along the first axis. All have the same element type, and the same sizes behind this axis. */

@@ -3,12 +3,10 @@ import {
   formatSignature,
   parseSignature,
   type KernelSignature,
-  type NativeAllocator,
   type Parameter,
   type TensorType,
   UnsupportedError,
 } from '@tenon/core'
-import { NativeScope } from 'tenon/scope'
 import { checkName, checkOptions, isSignature, resolveAttributes, resolveCall, wrongType } from '@tenon/core/internal'
 import type { IsolatedKernel } from 'tenon'
 import { InvalidRequestError } from '../errors.ts'
@@ -18,15 +16,10 @@ import { readSequenceOptions, type SequenceLimits, type SequenceOptions } from '
 import { functionRunner, streamRunner } from './function-runner.ts'
 import { isOperation, kernelRunner } from './kernel-runner.ts'
 import type { ModelFunction, ModelStream, Runner, StreamRunner } from './model-function.ts'
-import { typesFor } from './model-tensor.ts'
-import { onceForEach } from './result-check.ts'
+import { onceForEach, typesFor } from './model-tensor.ts'
+import { SCOPES, type RequestMemory } from './request-memory.ts'
 import { describeTensors, type TensorSpec } from './tensor-spec.ts'
 import { readWarmUps, type WarmUp, type WarmUpRequest } from './warm-up.ts'
-
-/** Shared memory with an end, in which the tensors of one request lie. */
-export interface RequestMemory extends NativeAllocator {
-  close(): void
-}
 
 /** The options of {@link defineModel}. */
 export interface ModelOptions<Signature extends string = string, State = never> {
@@ -242,9 +235,6 @@ function runnersOf(
 
 /** The platform of a model in its metadata, as Triton names that of graphs of models. */
 export const platformOf = ({ graph }: Model): string => (graph === undefined ? 'tenon_kernel' : 'ensemble')
-
-/** Memory of this process for one request, which is given back with its answer. The garbage collector would let it grow. */
-export const SCOPES = { arena: (): RequestMemory => NativeScope.ofConfined() }
 
 const models = new WeakSet<object>()
 

@@ -1,5 +1,6 @@
 import { KernelDeadlineError } from 'tenon/isolate'
-import type { Model, RequestMemory } from '../model/model.ts'
+import type { Model } from '../model/model.ts'
+import type { RequestMemory } from '../model/request-memory.ts'
 import { limit } from '../scheduler/limit.ts'
 import type { JobOutputs, ScheduledRequest } from '../scheduler/job.ts'
 import { RunDeadlines } from '../scheduler/run-deadlines.ts'

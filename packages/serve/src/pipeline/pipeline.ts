@@ -7,10 +7,10 @@ import {
   checkTypes,
   checkVersion,
   isModel,
-  SCOPES,
   type Model,
 } from '../model/model.ts'
-import { onceForEach } from '../model/result-check.ts'
+import { onceForEach } from '../model/model-tensor.ts'
+import { SCOPES } from '../model/request-memory.ts'
 import { describeTensors } from '../model/tensor-spec.ts'
 import { readBatching } from '../scheduler/batching-options.ts'
 import { makeGraph, type StepNames } from './pipeline-graph.ts'

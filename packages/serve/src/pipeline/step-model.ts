@@ -1,4 +1,5 @@
-import type { Model, RequestMemory } from '../model/model.ts'
+import type { Model } from '../model/model.ts'
+import type { RequestMemory } from '../model/request-memory.ts'
 import type { JobOutputs, ScheduledRequest } from '../scheduler/job.ts'
 import type { Fault } from '../service/fault-of.ts'
 import type { ModelStatistics } from '../service/statistics.ts'

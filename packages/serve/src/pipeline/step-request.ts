@@ -1,4 +1,4 @@
-import type { RequestMemory } from '../model/model.ts'
+import type { RequestMemory } from '../model/request-memory.ts'
 import type { ModelTensor } from '../model/model-tensor.ts'
 import type { ScheduledRequest } from '../scheduler/job.ts'
 import type { Cancellation } from '../service/cancellation.ts'

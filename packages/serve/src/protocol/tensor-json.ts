@@ -1,9 +1,8 @@
 import { dtypeInfo } from '@tenon/core'
 import { StringTensor } from 'tenon/tstring'
 import { InvalidRequestError } from '../errors.ts'
-import { elementsOf, type ModelTensor } from '../model/model-tensor.ts'
+import type { ModelTensor } from '../model/model-tensor.ts'
 import { integerForJson } from './raw-json.ts'
-import { writeStrings } from './string-bytes.ts'
 
 /**
  * The elements of an output for JSON, flat and in row-major order. Integers of 64 bits are exact.
@@ -34,14 +33,4 @@ function binaryOnly(name: string, what: string): InvalidRequestError {
   return new InvalidRequestError(`the output ${name} has ${what}, which has no form in JSON`, {
     hint: 'Ask for the output with the parameter binary_data.',
   })
-}
-
-/**
- * The bytes of an output in row-major order. They are the memory of the tensor, unless its elements lie apart, or are strings, which have
- * their lengths between them.
- */
-export function bytesForBody(tensor: ModelTensor): Uint8Array {
-  if (tensor instanceof StringTensor) return writeStrings(elementsOf(tensor))
-  const { block, base, type } = tensor.contiguous()
-  return block.bytes.subarray(base, base + type.byteSize)
 }

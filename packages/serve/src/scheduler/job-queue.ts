@@ -8,11 +8,8 @@ export class JobQueue {
   /** The requests of each priority, with those that waited too long. */
   readonly #sizes = new Map<number, number>()
 
-  get size(): number {
-    let size = this.#delayed.size
-    for (const jobs of this.#levels.values()) size += jobs.size
-    return size
-  }
+  /** The number of all requests. A field, because it is read for each request, and the queue is seldom used. */
+  size = 0
 
   /** The requests of one priority, with those that waited too long. */
   sizeOf(level: number): number {
@@ -20,6 +17,7 @@ export class JobQueue {
   }
 
   add(job: Job): void {
+    this.size++
     this.#sizes.set(job.level, this.sizeOf(job.level) + 1)
     const jobs = this.#levels.get(job.level)
     if (jobs !== undefined) {
@@ -37,7 +35,9 @@ export class JobQueue {
 
   delete(job: Job): void {
     const isWaiting = this.#levels.get(job.level)?.delete(job) === true || this.#delayed.delete(job)
-    if (isWaiting) this.#sizes.set(job.level, this.sizeOf(job.level) - 1)
+    if (!isWaiting) return
+    this.size--
+    this.#sizes.set(job.level, this.sizeOf(job.level) - 1)
   }
 
   *[Symbol.iterator](): Generator<Job> {

@@ -1,6 +1,6 @@
-import type { RequestMemory } from '../model/model.ts'
+import type { RequestMemory } from '../model/request-memory.ts'
 import type { ModelTensor } from '../model/model-tensor.ts'
-import type { ParameterValue } from '../model/run-context.ts'
+import type { ModelContext, ParameterValue } from '../model/run-context.ts'
 import type { TraceContext } from '../tracing/trace-context.ts'
 import type { RequestTrace } from '../tracing/tracing.ts'
 import type { Cancellation } from '../service/cancellation.ts'
@@ -89,4 +89,41 @@ export function keyOf(inputs: readonly ModelTensor[], parameters: Readonly<Recor
   const shapes = inputs.map(({ shape }) => shape.slice(1).join('x'))
   const given = Object.entries(parameters).map(([name, value]) => [name, typeof value, String(value)])
   return JSON.stringify([shapes, given.toSorted(([a], [b]) => (a! < b! ? -1 : 1))])
+}
+
+/** The requests of one run, at least one. */
+export type Requests = readonly { readonly request: ScheduledRequest }[]
+
+/**
+ * The requests of a run, for its function. It is a class, because every object literal with a getter has a hidden class of its own,
+ * which keeps its request in memory until the next full garbage collection.
+ */
+export class BatchContext implements ModelContext {
+  readonly #jobs: Requests
+  readonly #cancellation: Cancellation
+
+  constructor(jobs: Requests, cancellation: Cancellation) {
+    this.#jobs = jobs
+    this.#cancellation = cancellation
+  }
+
+  get parameters(): ModelContext['parameters'] {
+    return this.#jobs[0]!.request.parameters
+  }
+
+  get traces(): ModelContext['traces'] {
+    return this.#jobs.flatMap(({ request }) => request.trace ?? [])
+  }
+
+  get affinity(): string | undefined {
+    return this.#jobs[0]!.request.affinity
+  }
+
+  get sequence(): ModelContext['sequence'] {
+    return this.#jobs[0]!.request.turn?.context
+  }
+
+  get signal(): AbortSignal {
+    return this.#cancellation.signal
+  }
 }

@@ -1,7 +1,7 @@
 import type { Model } from '../model/model.ts'
 import type { Cancellation } from '../service/cancellation.ts'
 import { deadlineError } from '../service/deadline.ts'
-import type { Requests } from './batch-context.ts'
+import type { Requests } from './job.ts'
 import type { RunDeadlines } from './run-deadlines.ts'
 
 /**

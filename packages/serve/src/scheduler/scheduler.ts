@@ -58,7 +58,7 @@ export class Scheduler {
    * @throws (rejects with) {KernelDeadlineError} if it waited or ran too long; the reason of its cancellation; or what the model throws.
    */
   run(request: ScheduledRequest): JobOutputs | Promise<JobOutputs> {
-    const { batching, name } = this.#model
+    const { batching } = this.#model
     const level = request.priority === 0 ? batching.defaultLevel : request.priority
     if (level > batching.levels) {
       throw new InvalidRequestError(`the priority of a request must be at most ${batching.levels}, got ${level}`)
@@ -67,12 +67,7 @@ export class Scheduler {
     if (size > Math.max(1, batching.maxBatchSize)) {
       throw new InvalidRequestError(`a request must have at most ${batching.maxBatchSize} rows, got ${size}`)
     }
-    const { maxQueueSize } = batching.policyOf(level)
-    if (this.#queue.sizeOf(level) >= maxQueueSize) {
-      throw new QueueFullError(`the queue of the model ${name} must have at most ${maxQueueSize} requests`, {
-        hint: 'Send the request again later.',
-      })
-    }
+    if (this.#queue.size > 0) this.#checkSpace(level)
     if (request.cancellation.isCancelled) return Promise.reject(request.cancellation.reason)
     const answer = this.#add(request, level, size)
     if (!batching.preserveOrdering) return answer
@@ -101,6 +96,16 @@ export class Scheduler {
     } finally {
       turn.release()
     }
+  }
+
+  /** @throws {QueueFullError} if as many requests of a priority wait as may. */
+  #checkSpace(level: number): void {
+    const { batching, name } = this.#model
+    const { maxQueueSize } = batching.policyOf(level)
+    if (this.#queue.sizeOf(level) < maxQueueSize) return
+    throw new QueueFullError(`the queue of the model ${name} must have at most ${maxQueueSize} requests`, {
+      hint: 'Send the request again later.',
+    })
   }
 
   #add(request: ScheduledRequest, level: number, size: number): JobOutputs | Promise<JobOutputs> {

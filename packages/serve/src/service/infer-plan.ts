@@ -18,6 +18,8 @@ export interface InferPlan {
   readonly arrivingBytes: number
   /** The bytes of the inputs that are copied from the shared memory of the client. */
   readonly copiedBytes: number
+  /** Whether inputs or outputs are in the shared memory of the client. */
+  readonly usesRegions: boolean
 }
 
 /** An input of a request for a model. */
@@ -50,7 +52,9 @@ export function planInference(model: Model, request: InferRequest, byteLimit: nu
     .map(({ name }) => model.inputs.findIndex((spec) => spec.name === name))
   const arrivingBytes = request.inputs.reduce((sum, { source }) => (isBehind(source) ? sum + source.byteSize : sum), 0)
   const copiedBytes = request.inputs.reduce((sum, { source }) => ('region' in source ? sum + source.byteSize : sum), 0)
-  return { request, inputs, outputs, arriving, arrivingBytes, copiedBytes }
+  const usesRegions =
+    inputs.some(({ input }) => 'region' in input.source) || outputs.some(({ range }) => range !== undefined)
+  return { request, inputs, outputs, arriving, arrivingBytes, copiedBytes, usesRegions }
 }
 
 /** @throws {InvalidRequestError} if a request is in a sequence, and its model has none, or the other way round. */

@@ -2,19 +2,17 @@ import { tensor, type NativeAllocator, type Tensor } from '@tenon/core'
 import { StringTensor } from 'tenon/tstring'
 import { InvalidRequestError } from '../errors.ts'
 import type { RequestRecord } from '../log/request-record.ts'
-import type { RequestMemory } from '../model/model.ts'
+import { closeWhenFree, type RequestMemory } from '../model/request-memory.ts'
 import type { ModelTensor } from '../model/model-tensor.ts'
 import { fillTensor, readTexts } from '../protocol/fill-tensor.ts'
-import type { AnsweredOutput, ChosenOutput, InferResponse } from '../protocol/infer-response.ts'
+import { bytesForBody, type AnsweredOutput, type ChosenOutput, type InferResponse } from '../protocol/infer-response.ts'
 import { readStrings } from '../protocol/string-bytes.ts'
-import { bytesForBody } from '../protocol/tensor-json.ts'
 import { RegionPlaces } from '../shared-memory/region-place.ts'
 import type { Region } from '../shared-memory/region.ts'
 import type { Regions } from '../shared-memory/regions.ts'
 import type { TraceContext } from '../tracing/trace-context.ts'
 import type { RequestTrace } from '../tracing/tracing.ts'
 import type { Cancellation } from './cancellation.ts'
-import { closeWhenFree } from './close-when-free.ts'
 import type { JobOutputs, ScheduledRequest } from '../scheduler/job.ts'
 import type { Scheduler } from '../scheduler/scheduler.ts'
 import { SequenceTurn } from '../scheduler/sequence.ts'
@@ -54,7 +52,8 @@ export class Inference implements ScheduledRequest {
   readonly #chosen: InferPlan['outputs']
   readonly #record: RequestRecord
   readonly #opened: readonly Input[]
-  readonly #regionPlaces: RegionPlaces
+  /** Undefined for a request without shared memory. */
+  readonly #regionPlaces: RegionPlaces | undefined
   /** The regions of the outputs, for those that have one. */
   readonly #regions: readonly (Region | undefined)[]
   readonly #start = performance.now()
@@ -88,16 +87,22 @@ export class Inference implements ScheduledRequest {
     this.#chosen = plan.outputs
     this.#record = record
     const memory = served.arena()
-    const ofRequest = new RegionPlaces(regions, record.caller)
+    const ofRequest = plan.usesRegions ? new RegionPlaces(regions, record.caller) : undefined
     this.memory = memory
     this.#regionPlaces = ofRequest
     try {
-      const inputs = plan.inputs.map((input) => openInput(input, memory, ofRequest))
+      const inputs: Input[] = []
+      for (const input of plan.inputs) inputs.push(openInput(input, memory, ofRequest))
       this.#opened = inputs
-      this.#regions = plan.outputs.map(({ range }) => (range === undefined ? undefined : ofRequest.acquire(range)))
-      this.places = plan.arriving.map((i) => inputs[i]!.place!)
+      this.#regions =
+        ofRequest === undefined
+          ? NO_REGIONS
+          : plan.outputs.map(({ range }) => (range === undefined ? undefined : ofRequest.acquire(range)))
+      const places: Uint8Array[] = []
+      for (const i of plan.arriving) places.push(inputs[i]!.place!)
+      this.places = places
     } catch (error) {
-      ofRequest.release()
+      ofRequest?.release()
       memory?.close()
       throw error
     }
@@ -152,11 +157,16 @@ export class Inference implements ScheduledRequest {
 
   #finishInputs(): void {
     const { model } = this.#served
-    this.inputs = this.#opened.map(({ finish }) => finish())
-    for (let i = 0; i < this.inputs.length; i++) {
-      const { name, dtype } = model.inputs[i]!
-      if (dtype === 'bool') checkBooleans(name, this.inputs[i] as Tensor)
+    const inputs: ModelTensor[] = []
+    for (let i = 0; i < this.#opened.length; i++) {
+      const { made } = this.#opened[i]!
+      inputs.push(typeof made === 'function' ? made() : made)
     }
+    for (let i = 0; i < inputs.length; i++) {
+      const { name, dtype } = model.inputs[i]!
+      if (dtype === 'bool') checkBooleans(name, inputs[i] as Tensor)
+    }
+    this.inputs = inputs
     this.arrived = performance.now()
     this.#begun = this.arrived
   }
@@ -183,11 +193,13 @@ export class Inference implements ScheduledRequest {
     const { model } = this.#served
     this.#outputs = outputs
     const ended = performance.now()
-    const answered = this.#chosen.map((chosen, i): AnsweredOutput => {
+    const answered: AnsweredOutput[] = []
+    for (let i = 0; i < this.#chosen.length; i++) {
+      const chosen = this.#chosen[i]!
       const made = outputs.tensors[chosen.index]!
       const region = this.#regions[i]
-      return { chosen, tensor: made, written: region === undefined ? undefined : writeTo(region, chosen, made) }
-    })
+      answered.push({ chosen, tensor: made, written: region === undefined ? undefined : writeTo(region, chosen, made) })
+    }
     const response = encode({ model, id: this.#id, chosen: this.#chosen, outputs: answered })
     const rows = model.batching.maxBatchSize === 0 ? 1 : this.inputs[0]!.shape[0]!
     this.#count(rows, ended - this.#begun, performance.now() - ended)
@@ -202,7 +214,7 @@ export class Inference implements ScheduledRequest {
    * @returns undefined if it was given back at once.
    */
   close(): Promise<void> | undefined {
-    this.#regionPlaces.release()
+    this.#regionPlaces?.release()
     this.#outputs?.release()
     return this.memory === undefined ? undefined : closeWhenFree(this.memory)
   }
@@ -221,39 +233,41 @@ function writeTo(region: Region, { spec, range }: ChosenOutput, made: ModelTenso
   return bytes.length
 }
 
+const NO_REGIONS: readonly undefined[] = []
+
 /** An input whose memory is there. */
 interface Input {
   /** The bytes that arrive behind the JSON, or undefined for elements in the JSON. */
   readonly place: Uint8Array | undefined
-  /** Called once, when the place is filled. @throws {InvalidRequestError} */
-  finish(): ModelTensor
+  /** The input, or what makes it of a place that was filled. It is called once. @throws {InvalidRequestError} */
+  readonly made: ModelTensor | (() => ModelTensor)
 }
 
-/** @throws {InvalidRequestError} if elements in the JSON do not fit, or shared memory cannot be read. */
+/**
+ * @param places undefined for a request without shared memory.
+ * @throws {InvalidRequestError} if elements in the JSON do not fit, or shared memory cannot be read.
+ */
 function openInput(
   { input: { name, source }, spec: { stringLayout }, type }: PlannedInput,
   allocator: NativeAllocator | undefined,
-  places: RegionPlaces,
+  places: RegionPlaces | undefined,
 ): Input {
   const placed = allocator === undefined ? undefined : { allocator }
   if (stringLayout === undefined) {
     const made = tensor(type.dtype, type.shape, undefined, placed)
-    const finish = (): Tensor => made
     if ('data' in source) fillTensor(name, source.data, made)
-    else if ('region' in source) places.acquire(source).readInto(bytesOf(made), source.offset)
-    else return { place: bytesOf(made), finish }
-    return { place: undefined, finish }
+    else if ('region' in source) places!.acquire(source).readInto(bytesOf(made), source.offset)
+    else return { place: bytesOf(made), made }
+    return { place: undefined, made }
   }
   const options = { layout: stringLayout, shape: type.shape, storage: 'packed', ...placed } as const
-  if ('data' in source) {
-    const strings = StringTensor.from(readTexts(name, source.data, type), options)
-    return { place: undefined, finish: () => strings }
-  }
+  if ('data' in source)
+    return { place: undefined, made: StringTensor.from(readTexts(name, source.data, type), options) }
   const bytes = new Uint8Array(source.byteSize)
-  const finish = (): StringTensor => StringTensor.from(readStrings(name, bytes, type.elementCount), options)
-  if (!('region' in source)) return { place: bytes, finish }
-  places.acquire(source).readInto(bytes, source.offset)
-  return { place: undefined, finish }
+  const made = (): StringTensor => StringTensor.from(readStrings(name, bytes, type.elementCount), options)
+  if (!('region' in source)) return { place: bytes, made }
+  places!.acquire(source).readInto(bytes, source.offset)
+  return { place: undefined, made }
 }
 
 /** Compiled code relies on booleans that are 0 or 1. @throws {InvalidRequestError} */

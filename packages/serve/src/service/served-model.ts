@@ -1,4 +1,5 @@
-import type { Model, RequestMemory } from '../model/model.ts'
+import type { Model } from '../model/model.ts'
+import type { RequestMemory } from '../model/request-memory.ts'
 import { PipelineScheduler, type PipelineModels } from '../pipeline/pipeline-scheduler.ts'
 import type { StepModel } from '../pipeline/step-model.ts'
 import { Scheduler } from '../scheduler/scheduler.ts'

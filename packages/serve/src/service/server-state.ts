@@ -1,3 +1,4 @@
+import { ModelUnavailableError } from '../errors.ts'
 import type { Access } from '../access/access.ts'
 import type { Log } from '../log/log.ts'
 import type { ModelControl } from './model-control.ts'
@@ -85,4 +86,10 @@ export class ServerLife {
     this.#closeListeners.add(listener)
     return () => this.#closeListeners.delete(listener)
   }
+}
+
+/** The model of a request. @throws {ModelUnavailableError} if the server is closing. @throws {ModelNotFoundError} */
+export function findModel({ life, registry }: ServerState, name: string, version: string | undefined): ServedModel {
+  if (life.isOpen) return registry.next(name, version)
+  throw new ModelUnavailableError('the server is closing', { hint: 'Send the request again later.' })
 }

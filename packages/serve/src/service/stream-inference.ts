@@ -1,5 +1,4 @@
 import { UnsupportedError } from '@tenon/core'
-import type { Model } from '../model/model.ts'
 import type { InferResponse } from '../protocol/infer-response.ts'
 import type { Inference } from './inference.ts'
 import type { InferenceCount } from './inference-count.ts'
@@ -30,11 +29,10 @@ export async function* streamInference<Encoded>(
   }
 }
 
-/** Refuses a request with one answer for a model with streams. The texts begin with those of Triton. @throws {UnsupportedError} */
-export function refuseStream({ stream }: Model, transport: 'HTTP' | 'gRPC'): void {
-  if (stream === undefined) return
+/** The error of a request with one answer for a model with streams. The texts begin with those of Triton. */
+export function streamRefusal(transport: 'HTTP' | 'gRPC'): UnsupportedError {
   const [text, hint] = REFUSALS[transport]
-  throw new UnsupportedError(`${text} doesn't support models with decoupled transaction policy`, { hint })
+  return new UnsupportedError(`${text} doesn't support models with decoupled transaction policy`, { hint })
 }
 
 const REFUSALS = {

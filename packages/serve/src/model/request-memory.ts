@@ -1,5 +1,14 @@
-import { ScopeClosedError, ScopeHeldError } from '@tenon/core'
+import { ScopeClosedError, ScopeHeldError, type NativeAllocator } from '@tenon/core'
 import { setTimeout } from 'node:timers/promises'
+import { NativeScope } from 'tenon/scope'
+
+/** Shared memory with an end, in which the tensors of one request lie. */
+export interface RequestMemory extends NativeAllocator {
+  close(): void
+}
+
+/** Memory of this process for one request, which is given back with its answer. The garbage collector would let it grow. */
+export const SCOPES = { arena: (): RequestMemory => NativeScope.ofConfined() }
 
 /** The longest sleep between two looks, in milliseconds. */
 const LONGEST_SLEEP = 100
