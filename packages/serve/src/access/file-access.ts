@@ -190,7 +190,7 @@ class KnownCaller implements Caller {
         ? ACTIONS[need]
         : `${need === 'load' ? 'load' : 'use'} the model ${JSON.stringify(model.slice(0, 60))}`
     throw new PermissionDeniedError(`the caller must not ${what}`, {
-      hint: 'Ask the operator of the server for the permission.',
+      hint: `Ask the operator of the server for the permission ${JSON.stringify(need)}.`,
       details: { need },
     })
   }
