@@ -301,8 +301,34 @@ TEST(a_tensor_that_is_too_long_for_its_offsets_is_refused) {
   CHECK(measure(&target, (int64_t[]){0, most, 2 * most, 3 * most, last, last + 1}, 5) == TN_OK);
   CHECK(measure(&target, (int64_t[]){0, most, 2 * most, 3 * most, last + 1, last + 2}, 5) == TN_INVALID_ARGUMENT);
   CHECK(FAULT_IS(DISTANCE_LIMIT, 4, 0x100000000, 0xffffffff));
+  CHECK(measure(&target, (int64_t[]){0, most, 2 * most, 3 * most, last + 1, last + 1}, 5) == TN_INVALID_ARGUMENT);
   target.form = TN_TSTRING_AS_POINTER;
   CHECK(measure(&target, (int64_t[]){0, most, 2 * most, 3 * most, last + 1, last + 2}, 5) == TN_OK);
+  /* SMALL strings before and after the others have no distance, and add a struct to that of the others. */
+  target.form = TN_TSTRING_AS_OFFSET;
+  target.is_inline = 1;
+  int64_t offsets[23];
+  for (int64_t excess = 0; excess < 2; excess++) {
+    for (int64_t i = 0; i <= 16; i++) offsets[i] = 0;
+    for (int64_t i = 17; i <= 19; i++) offsets[i] = (i - 16) * most;
+    offsets[20] = 0xffffffff - 2 * 24 + excess;
+    offsets[21] = offsets[20] + 30;
+    offsets[22] = offsets[21] + 1;
+    CHECK(measure(&target, offsets, 22) == (excess == 0 ? TN_OK : TN_INVALID_ARGUMENT));
+    CHECK(excess == 0 ? target.data_size == (uint64_t)offsets[21] : FAULT_IS(DISTANCE_LIMIT, 20, 0x100000000, 0xffffffff));
+  }
+}
+
+TEST(targets_are_checked_before_their_source) {
+  tn_tstring_target_t target = {.struct_size = sizeof target, .layout = TN_TSTRING_RFC16, .form = -1};
+  CHECK(measure(&target, (int64_t[]){0, 1}, 1) == TN_INVALID_ARGUMENT && strstr(tn_last_error(), "form must be from 0 to 3") != NULL);
+  /* Layouts without structs have no form. */
+  target.layout = TN_TSTRING_LEGACY;
+  CHECK(measure(&target, (int64_t[]){0, 1}, 1) == TN_OK && target.data_size == 2);
+  target.layout = TN_TSTRING_TFLITE;
+  const tn_tstring_tensor_t empty = {.struct_size = sizeof empty, .layout = TN_TSTRING_ARROW64};
+  const uint64_t count = 0x20000000, header = 4 * count + 8;
+  CHECK(tn_tstring_measure(&empty, NULL, count, &target, &fault) == TN_INVALID_ARGUMENT && FAULT_IS(TOTAL_LIMIT, count, header, 0x7fffffff));
 }
 
 /* --- operands of kernels --------------------------------------------------------------------------------------------- */

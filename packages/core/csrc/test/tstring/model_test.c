@@ -215,7 +215,11 @@ TEST(elements_are_compared_with_those_of_another_tensor_or_with_one) {
   }
   tn_tstring_tensor_t shorter = source.tensor;
   shorter.count = 39;
-  CHECK(tn_tstring_compare(&source.tensor, &shorter, out, &fault) == TN_INVALID_ARGUMENT);
+  CHECK(tn_tstring_compare(&source.tensor, &shorter, out, &fault) == TN_INVALID_ARGUMENT && strstr(tn_last_error(), "other must have") != NULL);
+  uint64_t absent = 0;
+  CHECK(tn_tstring_find(&source.tensor, (const uint8_t *)"absent", 6, 0, &absent, &fault) == TN_OK && absent == 40);
+  shorter.count = 0;
+  CHECK(tn_tstring_compare(&shorter, &shorter, out, &fault) == TN_OK);
   tn_tstring_tensor_t cut = source.tensor;
   cut.table_size -= 8;
   CHECK(tn_tstring_compare(&cut, &source.tensor, out, &fault) == TN_INVALID_ARGUMENT && fault.check == TN_TSTRING_CHECK_TABLE_SIZE);
@@ -298,10 +302,10 @@ TEST(strings_that_are_not_utf8_are_found) {
   static const uint8_t interesting[] = {0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf,
                                         0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff};
   enum { N = sizeof interesting };
-  /* The sequence is at the end, in the middle, and after more than eight bytes of ASCII. */
+  /* The sequence is at the end, in the middle, after eight and more bytes of ASCII, and behind the string. */
   static const struct {
     uint64_t before, size;
-  } places[] = {{0, 4}, {0, 12}, {9, 13}, {9, 22}, {4, 12}};
+  } places[] = {{0, 4}, {0, 12}, {9, 13}, {9, 22}, {4, 12}, {8, 12}, {8, 8}};
   for (uint32_t i = 0; i < N * N * N * N; i++) {
     const uint8_t four[4] = {interesting[i / N / N / N], interesting[i / N / N % N], interesting[i / N % N], interesting[i % N]};
     const uint64_t place = i % (sizeof places / sizeof *places);

@@ -43,6 +43,21 @@ TEST(a_source_that_has_grown_is_a_fault_and_the_target_is_not_exceeded) {
   }
 }
 
+TEST(the_length_of_a_legacy_string_is_not_written_after_the_end_of_a_target) {
+  int32_t offsets[3] = {0, 5, 5};
+  const tn_tstring_tensor_t source = arrow(offsets, 2);
+  tn_tstring_target_t target = {.struct_size = sizeof target, .layout = TN_TSTRING_LEGACY};
+  CHECK(tn_tstring_measure(&source, NULL, 2, &target, &fault) == TN_OK && target.data_size == 7);
+  uint8_t block[16 + 7 + 1];
+  block[16 + 7] = 0x5a;
+  target.table = block;
+  target.data = block + 16;
+  offsets[1] = offsets[2] = 6;
+  CHECK(tn_tstring_convert(&source, NULL, 2, &target, &fault) == TN_INVALID_ARGUMENT);
+  CHECK(fault.check == TN_TSTRING_CHECK_CHANGED && fault.index == 1 && fault.value == 7 && fault.limit == 7);
+  CHECK(block[16 + 7] == 0x5a);
+}
+
 TEST(invalid_arguments_are_refused) {
   const int32_t offsets[4] = {0, 3, 6, 11};
   tn_tstring_tensor_t source = arrow(offsets, 3);

@@ -1,5 +1,7 @@
 /* Readers of string tensors, with tensors that end at a page without access: cut off after every byte, and with
  * changed bits. */
+#include <string.h>
+
 #include "check.h"
 #include "posix/guard_page.h"
 #include "tenon_tstring.h"
@@ -152,6 +154,30 @@ TEST(string_tensors_with_a_changed_byte_are_not_read_beyond) {
         CHECK(reads(&tensor));
         written.bytes[i] ^= (uint8_t)bit;
       }
+    }
+  }
+  guard_page_close(&guard);
+}
+
+TEST(a_short_string_at_the_end_of_its_memory_is_copied_before_longer_ones_without_reading_beyond) {
+  guard_page_t guard;
+  CHECK(guard_page_open(&guard, CAPACITY));
+  for (uint64_t size = 0; size < 40; size++) {
+    /* The second string ends at the page, and is written first, with much room behind it. */
+    const int64_t ends[3] = {0, 60, (int64_t)(60 + size)};
+    char bytes[100];
+    memset(bytes, 'x', sizeof bytes);
+    const tn_tstring_tensor_t source = {.struct_size = sizeof source, .layout = TN_TSTRING_ARROW64, .count = 2, .table_size = sizeof ends,
+                                        .data_size = 60 + size, .table = (const uint8_t *)ends, .data = guard_page_copy(&guard, (const uint8_t *)bytes, 60 + size)};
+    static const uint32_t selection[2] = {1, 0};
+    for (int32_t layout = TN_TSTRING_TF; layout <= TN_TSTRING_ARROW64; layout++) {
+      tn_tstring_target_t target = {.struct_size = sizeof target, .layout = layout, .is_inline = 1};
+      tn_tstring_fault_t fault;
+      uint8_t out[CAPACITY];
+      CHECK(tn_tstring_measure(&source, selection, 2, &target, &fault) == TN_OK);
+      target.table = out;
+      target.data = out + target.table_size;
+      CHECK(tn_tstring_convert(&source, selection, 2, &target, &fault) == TN_OK);
     }
   }
   guard_page_close(&guard);
