@@ -382,3 +382,19 @@ TEST(pointers_of_an_operand_must_lie_in_its_memory) {
   const tn_tstring_tensor_t arrow = {.struct_size = sizeof arrow, .layout = TN_TSTRING_ARROW64};
   CHECK(tn_tstring_check_operand(&arrow, NULL, 0, &fault) == TN_INVALID_ARGUMENT && strstr(tn_last_error(), "structs of this machine") != NULL);
 }
+
+TEST(ranges_and_structs_outside_their_lists_are_not_read) {
+  static uint8_t heap[40];
+  /* The entries before and after the list would allow everything. */
+  const tn_tstring_range_t ranges[] = {{0, UINT64_MAX}, {(uintptr_t)heap + 10, (uintptr_t)heap + 20}, {0, UINT64_MAX}};
+  uint8_t table[24] = {0};
+  tn_tstring_tensor_t tensor = {.struct_size = sizeof tensor, .count = 1, .table_size = 24, .data_size = 24, .table = table, .data = table};
+  put_word(table, 4 << 2 | TN_TSTRING_VIEW, 8);
+  for (uint64_t start = 0; start < 30; start++) {
+    put_word(table + 8, (uintptr_t)heap + start, 8);
+    CHECK(tn_tstring_check_operand(&tensor, ranges + 1, 0, &fault) == TN_INVALID_ARGUMENT);
+    CHECK((tn_tstring_check_operand(&tensor, ranges + 1, 1, &fault) == TN_OK) == (start >= 10 && start <= 16));
+  }
+  tensor.table_size = 23;
+  CHECK(tn_tstring_check_operand(&tensor, ranges, 0, &fault) == TN_INVALID_ARGUMENT && FAULT_IS(TABLE_SIZE, 1, 23, 24));
+}
