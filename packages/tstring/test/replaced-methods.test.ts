@@ -1,8 +1,12 @@
+import { constants } from 'node:buffer'
+
 import { ArgumentRangeError } from '@tenon/core'
 import { expect, test } from 'vitest'
-import { StringTensor } from '../src/index.ts'
+import { StringTensor, TensorLimitError } from '../src/index.ts'
 
-const methods = Buffer.prototype as unknown as { utf8Write: (...parameters: never[]) => unknown }
+type Method = (...parameters: never[]) => unknown
+
+const methods = Buffer.prototype as unknown as { utf8Slice: Method; utf8Write: Method }
 
 const many = Array.from({ length: 40 }, (_, i) => `é${'x'.repeat(i)}`)
 
@@ -26,4 +30,20 @@ test.each(Object.entries(uses))('strings %s are refused while utf8Write() return
     }
   }
   expect(use().toArray()[5]).toBe(use().get(5))
+})
+
+test('a string that the engine cannot make is reported with its index and its size', () => {
+  const tensor = StringTensor.from(['a', 'é'.repeat(50)])
+  const before = methods.utf8Slice
+  methods.utf8Slice = () => {
+    throw new RangeError('Cannot create a string longer than 0x1fffffe8 characters')
+  }
+  try {
+    expect(() => tensor.get(1)).toThrow(TensorLimitError)
+    expect(() => tensor.get(1)).toThrow(
+      expect.objectContaining({ details: { index: 1, value: 100, limit: constants.MAX_STRING_LENGTH } }),
+    )
+  } finally {
+    methods.utf8Slice = before
+  }
 })
