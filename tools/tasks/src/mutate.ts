@@ -83,7 +83,9 @@ function readOptions(): {
   }
 }
 
-const cacheOf = (name: string): string => join(cache, name.replace('@', '').replace('/', '-'))
+function cacheOf(name: string): string {
+  return join(cache, name.replace('@', '').replace('/', '-'))
+}
 
 /** Measures a package until the deadline. @throws {ToolError} if tests fail without mutants. */
 async function runStryker(
