@@ -1,14 +1,13 @@
 import { cpu, Segment, Tensor, type TensorType } from '@tenon/core'
 import { Block, type RemoteKernel } from '@tenon/core/internal'
 import type { SharedMemory } from '@tenon/pools'
+import type { MemoryRange } from '@tenon/pools/internal'
 
 /** The frames of one kernel that wait for its next runs are at most as many as one worker runs in a row. */
 const MOST_FRAMES = 32
 
 /** The bytes of the frames of all kernels that wait for their next runs. Larger ones are given back after each run. */
 const MOST_BYTES = 2 ** 22
-
-type MemoryRange = ReturnType<SharedMemory['take']>
 
 /** The shared memory to which one run of a kernel copies the operands that lie in other memory, and then the next run of the kernel. */
 export class StagingFrame {

@@ -105,6 +105,10 @@ export function checkServerOptions(options: ServerOptions): CheckedOptions {
   if (!Array.isArray(models) || !models.every(isModel)) {
     throw wrongType('models', 'an array of models', models, 'Make models with defineModel().')
   }
+  if (given.repository !== undefined && !isSource(given.repository)) {
+    const hint = 'Open a folder with ModelRepository.open().'
+    throw wrongType('repository', 'an object with the functions names() and load()', given.repository, hint)
+  }
   if (modelControl !== 'none' && modelControl !== 'explicit') {
     throw wrongType('modelControl', "'none' or 'explicit'", modelControl)
   }
@@ -128,6 +132,10 @@ export function checkServerOptions(options: ServerOptions): CheckedOptions {
     name: given.name ?? 'tenon',
     monitoring: given.monitoring ?? false,
   }
+}
+
+function isSource(value: Partial<ModelSource> | null): boolean {
+  return typeof value?.names === 'function' && typeof value.load === 'function'
 }
 
 /** @throws {ArgumentError} if clients of other machines could share memory, or the prefix of keys is not allowed. */

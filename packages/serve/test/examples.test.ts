@@ -7,7 +7,7 @@ import * as core from '@tenon/core'
 import { afterAll } from 'vitest'
 import { createClient } from '../src/client.ts'
 import * as serve from '../src/index.ts'
-import { double } from './models.ts'
+import { double, newDouble } from './models.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tenon-models-'))
 mkdirSync(join(folder, 'softmax'))
@@ -19,7 +19,13 @@ const count = serve.defineModel({
     for (let i = 0; i < Number(n.toArray()[0]); i++) yield core.tensor('s32', [1], [i])
   },
 })
-const server = await serve.createServer({ models: [double, count], http: { port: 0 } })
+const server = await serve.createServer({
+  models: [double, newDouble('2'), count],
+  // Only servers with a repository let clients load models.
+  repository: { names: () => [], load: () => Promise.reject(new Error('no models')) },
+  modelControl: 'explicit',
+  http: { port: 0 },
+})
 const client = createClient(`http://127.0.0.1:${server.port}`)
 afterAll(async () => {
   await client.closeAsync()

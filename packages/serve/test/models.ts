@@ -1,17 +1,22 @@
 import { tensor } from '@tenon/core'
 import { defineModel, type Model } from '../src/index.ts'
 
-/** Doubles a matrix with rows of 4. */
-export const double: Model = defineModel({
-  name: 'double',
-  signature: '(x: f32[rows, 4]) -> (y: f32[rows, 4])',
-  run: ({ x }) =>
-    tensor(
-      'f32',
-      x.shape,
-      x.toArray().map((value) => 2 * value),
-    ),
-})
+/** A version of a model that doubles a matrix with rows of 4. */
+export function newDouble(version: string): Model {
+  return defineModel({
+    name: 'double',
+    version,
+    signature: '(x: f32[rows, 4]) -> (y: f32[rows, 4])',
+    run: ({ x }) =>
+      tensor(
+        'f32',
+        x.shape,
+        x.toArray().map((value) => 2 * value),
+      ),
+  })
+}
+
+export const double: Model = newDouble('1')
 
 /** Returns its input, for one element type. */
 export function echo(dtype: string, name: string = `echo_${dtype}`): Model {

@@ -25,6 +25,15 @@ const module = `
   export default defineModel({ name: 'same', signature: '(x: f32[n]) -> (y: f32[n])', run: ({ x }) => x })`
 
 describe('a folder with models', () => {
+  test.each([['./models'], [null], [{ names: () => [] }]])(
+    'is a repository, and %o is refused with what to open',
+    async (repository) => {
+      await expect(Served.start([], { repository: repository as never })).rejects.toThrow(
+        /repository must be an object with the functions names\(\) and load\(\), got .*ModelRepository\.open\(\)/s,
+      )
+    },
+  )
+
   test('has kernels of libraries in versions, and functions', async () => {
     const directory = makeRepository({
       'softmax/model.json': softmax,
