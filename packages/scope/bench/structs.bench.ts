@@ -60,7 +60,7 @@ function stubRow(
   return {
     name,
     unit: 'ns',
-    target: { koffi: 1.2 },
+    target: { koffi: 1.3 },
     setup: () => {
       const scope = ResourceScope.ofConfined()
       let last = 0
@@ -96,7 +96,7 @@ export const suite = {
   package: '@tenon/scope',
   rows: [
     callRow(
-      { name: 'pass and return a struct in registers', target: 1 },
+      { name: 'pass and return a struct in registers', target: 1.2 },
       Linker.downcall(lookup.get('bench_scale_point'), scaleOf(point)) as Scaled,
       ofPoint,
     ),
@@ -106,7 +106,7 @@ export const suite = {
       ofBlock,
     ),
     callRow(
-      { name: 'pass and return a struct in registers, with a function of a bound module', target: 1 },
+      { name: 'pass and return a struct in registers, with a function of a bound module', target: 1.3 },
       bound.link('bench_scale_point', scaleOf(point)) as Scaled,
       { ...ofPoint, peer: () => rawScalePoint(koffiPoint, 2) as unknown },
     ),
